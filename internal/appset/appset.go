@@ -83,8 +83,8 @@ func (s Set) preservesResources() bool {
 	return v
 }
 
-// NotOfTemplate ends a warning about a field that a template cannot have.
-const NotOfTemplate = "not a field of a template, ignored"
+// notOfTemplate ends a warning about a field that a template cannot have.
+const notOfTemplate = "not a field of a template, ignored"
 
 // warnings name the unknown fields of a set.
 func (s Set) warnings() []string {
@@ -95,13 +95,13 @@ func (s Set) warnings() []string {
 	tmpl := manifest.Map(s.Spec, "template")
 	for _, k := range manifest.Keys(tmpl) {
 		if k != "metadata" && k != "spec" && k != "apiVersion" && k != "kind" {
-			out = append(out, fmt.Sprintf("spec.template.%s: %s", k, NotOfTemplate))
+			out = append(out, fmt.Sprintf("spec.template.%s: %s", k, notOfTemplate))
 		}
 	}
 	meta := manifest.Map(tmpl, "metadata")
 	for _, k := range manifest.Keys(meta) {
 		if !isTemplateMetadata(k) && meta[k] != nil {
-			out = append(out, fmt.Sprintf("spec.template.metadata.%s: %s", k, NotOfTemplate))
+			out = append(out, fmt.Sprintf("spec.template.metadata.%s: %s", k, notOfTemplate))
 		}
 	}
 	return out

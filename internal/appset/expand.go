@@ -61,7 +61,7 @@ type Expanded struct {
 	Reads    [][]Read
 	Sets     int // how many there were
 	Rendered int // Applications of sets
-	Warnings []string
+	Warnings []generator.Warning
 
 	least map[string]int // waves of sets whose Applications need others
 }
@@ -108,9 +108,8 @@ func (x Expansion) deploy(out *Expanded, docs []manifest.Document, isSet []bool,
 	var rollouts []*rollout
 	for i, set := range sets {
 		if !x.Controller {
-			for _, w := range set.controllerWarnings(res.Applications[i], x.Deployed) {
-				out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s", set, w))
-			}
+			lines := generator.Warnings("", set.controllerWarnings(res.Applications[i], x.Deployed)...)
+			out.Warnings = append(out.Warnings, generator.In(set.String(), set.Position, lines)...)
 		}
 		if apps := res.Applications[i]; RollingSteps(set.Spec) != nil && len(apps) > 0 {
 			rollouts = append(rollouts, &rollout{set: set, apps: apps})

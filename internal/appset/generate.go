@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,7 +45,7 @@ type Result struct {
 	// Reads has for each set what its Git generators have read. Nil is not known.
 	Reads [][]Read
 	// Warnings are lines about things that are ignored or look wrong.
-	Warnings []string
+	Warnings []generator.Warning
 }
 
 // Generate renders sets. If anything is wrong, there is an error with a line for each problem and no Applications.
@@ -64,9 +63,7 @@ func Generate(ctx context.Context, cfg Config, sets ...Set) (*Result, error) {
 		errs = append(errs, g.errs...)
 		res.Applications = append(res.Applications, g.apps)
 		res.Reads = append(res.Reads, g.reads)
-		for _, w := range g.warnings {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %s", set, w))
-		}
+		res.Warnings = append(res.Warnings, generator.In(set.String(), set.Position, g.warnings)...)
 	}
 	if len(errs) > 0 {
 		return &Result{Warnings: res.Warnings}, errors.Join(errs...)
@@ -87,7 +84,7 @@ type generation struct {
 	apps     []manifest.Object
 	reads    []Read
 	errs     []error
-	warnings []string
+	warnings []generator.Warning
 }
 
 func (g *generation) fail(errs ...error) {
@@ -107,8 +104,9 @@ func (g *generation) full() bool {
 }
 
 func (g *generation) run() {
-	g.warnings = g.set.warnings()
-	slices.Sort(g.warnings)
+	unknown := g.set.warnings()
+	slices.Sort(unknown)
+	g.warnings = generator.Warnings(generator.FieldUnknown, unknown...)
 	if err := g.compile(); err != nil {
 		g.fail(err)
 		return
@@ -136,7 +134,13 @@ func (g *generation) run() {
 			g.render(r)
 		}
 	}
-	g.warnings = append(g.warnings, g.engine.Warnings()...)
+	for _, w := range g.engine.Warnings() {
+		topic := generator.Topic("")
+		if w.Left {
+			topic = generator.PlaceholderLeft
+		}
+		g.warnings = append(g.warnings, generator.Warning{Topic: topic, Text: w.Text})
+	}
 	if len(g.errs) == 0 && len(g.apps) == 0 && !g.cfg.AllowEmpty {
 		g.fail(ErrEmpty)
 	}
@@ -263,7 +267,7 @@ func (g *generation) render(r generator.Result) {
 		}
 		if err != nil {
 			g.fail(problem.Wrap(err, func(e error) error {
-				return fmt.Errorf("%s, %s: %w%s", r.Path, s.Origin, e, missing(e.Error(), s.Params))
+				return fmt.Errorf("%s, %s: %w%s", r.Path, s.Origin, e, missing(e, s.Params))
 			}))
 			continue
 		}
@@ -271,17 +275,14 @@ func (g *generation) render(r generator.Result) {
 	}
 }
 
-// noEntry matches the error of a template about a missing parameter.
-var noEntry = regexp.MustCompile(`<\.([^>.]+)>: map has no entry for key "([^"]+)"$`)
-
 // missing suggests a parameter for one that does not exist: a similar name, or, without one, all of them if they are few.
-func missing(message string, params generator.Params) string {
-	m := noEntry.FindStringSubmatch(message)
-	if m == nil || m[1] != m[2] {
+func missing(err error, params generator.Params) string {
+	var e *template.Error
+	if !errors.As(err, &e) || e.Parameter == "" {
 		return ""
 	}
 	keys := manifest.Keys(params)
-	if near := words.Nearest(m[1], keys, min(3, 1+len(m[1])/2)); near != "" {
+	if near := words.Nearest(e.Parameter, keys, min(3, 1+len(e.Parameter)/2)); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	switch n := len(keys); {

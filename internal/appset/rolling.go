@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -85,9 +86,7 @@ func (x Expansion) roll(out *Expanded, rollouts []*rollout) error {
 				"steps " +
 				"only with the parameter pin")
 		}
-		for _, w := range r.warnings {
-			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s", r.set, w))
-		}
+		out.Warnings = append(out.Warnings, generator.In(r.set.String(), r.set.Position, generator.Warnings("", r.warnings...))...)
 		extra[r.anchor] = max(extra[r.anchor], r.waves-1)
 	}
 	moved := movedBy(extra)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -160,7 +161,7 @@ func TestRollingSync(t *testing.T) {
 			if fmt.Sprint(docs) != before {
 				t.Error("the documents are others now")
 			}
-			warned(t, res.Warnings, tt.warnings)
+			warned(t, generator.Texts(res.Warnings), tt.warnings)
 		})
 	}
 }
@@ -276,7 +277,7 @@ func TestControllerFields(t *testing.T) {
 			if diff := cmp.Diff(tt.options, manifest.Map(res.Objects[0], "metadata", "annotations")[options]); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			warned(t, res.Warnings, tt.warnings)
+			warned(t, generator.Texts(res.Warnings), tt.warnings)
 		})
 	}
 }
@@ -289,7 +290,7 @@ func TestRollingSyncPin(t *testing.T) {
 	}
 	for _, pinned := range []bool{true, false} {
 		res, err := Expansion{Engine: Embedded{}, Deployed: true, Pinned: pinned}.Expand(t.Context(), docs)
-		if said := strings.Contains(strings.Join(res.Warnings, "\n"), "only with the parameter pin"); err != nil || said == pinned {
+		if said := strings.Contains(strings.Join(generator.Texts(res.Warnings), "\n"), "only with the parameter pin"); err != nil || said == pinned {
 			t.Errorf("pinned %v: %q, %v", pinned, res.Warnings, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -47,11 +48,11 @@ type Here struct{}
 func (Here) Expand(ctx context.Context, e Evaluation) (*appset.Expanded, error) {
 	docs, warnings, err := e.documents(ctx)
 	if err != nil {
-		return &appset.Expanded{Warnings: warnings}, err
+		return &appset.Expanded{Warnings: generator.Warnings("", warnings...)}, err
 	}
 	e.Doing("generating Applications")
 	out, err := e.Expansion.Expand(ctx, docs)
-	out.Warnings = append(warnings, out.Warnings...)
+	out.Warnings = append(generator.Warnings("", warnings...), out.Warnings...)
 	return out, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
@@ -176,7 +177,7 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	if res == nil {
 		res = &appset.Expanded{}
 	}
-	a := &Answer{Applications: res.Rendered, Warnings: res.Warnings}
+	a := &Answer{Applications: res.Rendered, Warnings: generator.Texts(res.Warnings)}
 	switch {
 	case err != nil:
 		return a, err

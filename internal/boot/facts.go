@@ -62,7 +62,7 @@ func (b *boot) gather(ctx context.Context) facts {
 		f.settings, _, f.settingsErr = settings.FromObject(o)
 	}
 	if f.settings != nil {
-		key, err := f.settings.Health.Covers(sample(""))
+		key, err := f.settings.Health.OfApplications()
 		f.hasCheck = key != "" && err == nil
 	}
 	return f
@@ -142,10 +142,10 @@ func (b *boot) blind(t plan.Thing, err error) {
 // missing turns the findings of a rule about missing things into a check. Its verdict is Unknown if not all things could be read. The
 // second result says whether there are any findings.
 func (b *boot) missing(c Check, what string, rule plan.Rule) (Check, bool) {
-	var texts []string
+	var texts, missing []string
 	for _, f := range b.found.Plan.Findings {
 		if f.Rule.Name == rule.Name {
-			texts = append(texts, f.Message)
+			texts, missing = append(texts, f.Message), append(missing, f.Lacks+", and the cluster does not have it")
 		}
 	}
 	if len(texts) == 0 {
@@ -155,12 +155,7 @@ func (b *boot) missing(c Check, what string, rule plan.Rule) (Check, bool) {
 		c.Verdict, c.Text = Unknown, fmt.Sprintf("%s; some could not be read: %s", first(texts), reason)
 		return c, true
 	}
-	for i, text := range texts {
-		if said, _, ok := strings.Cut(text, "; unless the cluster has it"); ok {
-			texts[i] = said + ", and the cluster does not have it"
-		}
-	}
-	c.Verdict, c.Text = Failed, first(texts)
+	c.Verdict, c.Text = Failed, first(missing)
 	return c, true
 }
 

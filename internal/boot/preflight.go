@@ -33,29 +33,6 @@ func isReady(o manifest.Object) bool {
 	return ok && err == nil && h.Status == health.Healthy
 }
 
-// sample is an Application that a health check is tried on, with a health; "" is one without a status.
-func sample(state health.Status) manifest.Object {
-	spec := map[string]any{
-		"project": "default", "source": map[string]any{"repoURL": "https://git.example.com/x", "path": "x"},
-		"destination": map[string]any{"server": argo.InClusterServer, "namespace": "x"},
-	}
-	o := manifest.Object{
-		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "spec": spec,
-		"metadata": map[string]any{"name": "x", "namespace": argo.DefaultNamespace},
-	}
-	if state == "" {
-		return o
-	}
-	o["status"] = map[string]any{
-		"health": map[string]any{"status": string(state)}, "reconciledAt": "2026-01-01T00:00:05Z",
-		"sync": map[string]any{
-			"status": argo.Synced, "comparedTo": map[string]any{"source": spec["source"], "destination": spec["destination"]},
-		},
-		"operationState": map[string]any{"phase": argo.PhaseSucceeded, "finishedAt": "2026-01-01T00:00:00Z"},
-	}
-	return o
-}
-
 // checkHealth tries the health check of Applications on samples, such as a Progressing and a healthy one, and on one of the cluster.
 func (b *boot) checkHealth(ctx context.Context) {
 	const name = "health-check"
@@ -96,17 +73,18 @@ const scripts = 20 * time.Second
 // tryHealth runs the health check of Applications on samples and a real one. It returns the first problem, "" if there is none.
 func (b *boot) tryHealth(ctx context.Context) string {
 	limits := health.Limits{Now: b.Follow.Now, Version: b.facts.known(), Time: scripts}
+	trial := health.Trial{Checks: b.facts.settings.Health, Limits: limits, Namespace: b.client.Namespace}
 	for _, c := range []struct {
 		what string
-		o    manifest.Object
+		o    health.Sample
 		want bool
 	}{
-		{"an Application that Argo CD has not reconciled", sample(""), false},
-		{"a Progressing Application", sample(health.Progressing), false},
-		{"a Degraded Application", sample(health.Degraded), false},
-		{"a healthy and synced Application", sample(health.Healthy), true},
+		{"an Application that Argo CD has not reconciled", health.SampleNew, false},
+		{"a Progressing Application", health.SampleProgressing, false},
+		{"a Degraded Application", health.SampleDegraded, false},
+		{"a healthy and synced Application", health.SampleHealthy, true},
 	} {
-		h, _, err := health.Evaluate(c.o, b.facts.settings.Health, limits)
+		h, _, err := trial.Run(c.o)
 		if err != nil {
 			return "does not work: " + err.Error()
 		}

@@ -56,7 +56,7 @@ func (e *editor) find(parent *plan.Application, item *plan.Item) (place, error) 
 	at := item.Position
 	for _, file := range e.onDisk(at.Repository, at.File) {
 		for _, p := range e.places(file, item.Object) {
-			if p.at.Number == at.Number && p.at.Item == at.Item {
+			if p.at.Number == at.Number && p.at.Item == at.Item && at.Made == "" { // else the file does not have it
 				return p, nil
 			}
 		}
@@ -73,7 +73,7 @@ func (e *editor) find(parent *plan.Application, item *plan.Item) (place, error) 
 	}
 	switch kind {
 	case source.Directory:
-		return place{}, fmt.Errorf("no work tree has %s as it is deployed", at.File)
+		return place{}, fmt.Errorf("no work tree has %s as it is deployed", at.Name())
 	case source.Kustomize:
 		return place{}, fmt.Errorf("generated or changed by the Kustomization of %s", parent.Name)
 	}
@@ -108,12 +108,12 @@ func (e *editor) applied(at manifest.Position, o manifest.Object) (place, error)
 			continue
 		}
 		for _, p := range e.places(file, o) {
-			if p.at.Number == at.Number && p.at.Item == at.Item {
+			if p.at.Number == at.Number && p.at.Item == at.Item && at.Made == "" { // else the file does not have it
 				return p, nil
 			}
 		}
 	}
-	return place{}, fmt.Errorf("%s is not in a work tree", at.File)
+	return place{}, fmt.Errorf("%s is not in a work tree", at.Name())
 }
 
 // onDisk returns the file of a repository in its work tree, if it is there.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -62,7 +63,7 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 			miss(rule, f.Subject+": "+f.Message)
 			continue
 		}
-		if f.Rule == plan.RuleLenient && unknownFieldMessage(f.Message) {
+		if f.Topic == generator.FieldUnknown {
 			continue // field-unknown finds it, too
 		}
 		if f.Field == nil {

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/appset"
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -143,9 +141,4 @@ func (s *fieldSearch) hint(f argo.Fields, name string, path []string) (hint, mea
 // nearest is the name that differs the least from another, "" if none is near.
 func nearest(name string, names []string) string {
 	return words.Nearest(name, names, min(3, 1+len(name)/3))
-}
-
-// unknownFieldMessage reports whether a message of the engine of sets is about a field that it does not know.
-func unknownFieldMessage(text string) bool {
-	return strings.HasSuffix(text, generator.UnknownField) || strings.HasSuffix(text, appset.NotOfTemplate)
 }

@@ -100,11 +100,6 @@ func keyOf(o manifest.Object) objectKey {
 	return objectKey{manifest.Group(o), manifest.String(o, "kind"), manifest.String(o, "metadata", "name")}
 }
 
-// onDisk is the name of the file of a position, without what a plan adds to it.
-func onDisk(at manifest.Position) string {
-	return strings.TrimSuffix(strings.TrimSuffix(at.File, manifest.Built), manifest.Rendered)
-}
-
 func newLocator(p *plan.Plan, read Files) *locator {
 	l := &locator{read, map[fileKey]*file{}, map[manifest.Position]made{}}
 	for _, app := range p.Applications {
@@ -115,7 +110,7 @@ func newLocator(p *plan.Plan, read Files) *locator {
 			}
 		}
 		for _, item := range app.Items {
-			if by := makers[item.Position.Repository]; by != nil && strings.HasSuffix(item.Position.File, manifest.Built) {
+			if by := makers[item.Position.Repository]; by != nil && item.Position.Made == manifest.Built {
 				l.built[item.Position] = made{item.Object, by}
 			}
 		}
@@ -170,11 +165,11 @@ func (l *locator) place(at manifest.Position, field []string) spot {
 	if m, ok := l.built[at]; ok {
 		at = l.origin(at, m)
 	}
-	f := l.open(at.Repository, onDisk(at))
+	f := l.open(at.Repository, at.File)
 	if f == nil {
 		return spot{}
 	}
-	if strings.HasSuffix(at.File, manifest.Rendered) { // its lines are others once it is rendered
+	if at.Made == manifest.Rendered { // its lines are others once it is rendered
 		line, column := f.search(field)
 		return spot{file: f, line: line, column: column}
 	}

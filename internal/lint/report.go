@@ -143,14 +143,14 @@ func (l *locator) finding(f plan.Finding) (Finding, *file) {
 	rule, _ := Find(f.Rule.Name)
 	out := Finding{
 		Rule: rule, Subjects: []string{f.Subject}, Message: strings.TrimPrefix(f.Message, f.Position.String()+": "),
-		File: onDisk(f.Position), Line: f.Position.Line, meant: f.Meant,
+		File: f.Position.File, Line: f.Position.Line, meant: f.Meant,
 	}
 	out.spot = l.place(f.Position, f.Field)
 	if file := out.spot.file; file != nil {
 		out.File, out.Line, out.Column, out.Text = file.name, out.spot.line, out.spot.column, file.line(out.spot.line)
 		return out, file
 	}
-	if strings.HasSuffix(f.Position.File, manifest.Rendered) {
+	if f.Position.Made == manifest.Rendered {
 		out.Line = 0 // that of the template is not known
 	}
 	if url := f.Position.Repository; url != "" { // a file on disk may have the same name

@@ -95,7 +95,7 @@ func TestPlaceBuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built := manifest.Position{File: "apps/kustomization.yaml (built)", Number: 3}
+	built := manifest.Position{File: "apps/kustomization.yaml", Made: manifest.Built, Number: 3}
 	p := planned()
 	p.Applications = append(p.Applications, &plan.Application{
 		Ref:   argo.Ref{Name: "root"},

@@ -1,11 +1,13 @@
 package lint
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appset/template"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -248,8 +250,14 @@ func withoutOwn(spec map[string]any) map[string]any {
 	return out
 }
 
-// noEntry matches the error of a value that uses a parameter that is not there, with and without missingkey=error.
-var noEntry = regexp.MustCompile(`generators\[\d+\]\.\w+\.values\.[^:]+: .*(map has no entry for key|missing or null|untyped nil)`)
+// ofValue matches the path of a value of a generator.
+var ofValue = regexp.MustCompile(`generators\[\d+\]\.\w+\.values\.`)
+
+// lacks reports whether the error of a value is about a parameter that is not there, with and without missingkey=error.
+func lacks(err error) bool {
+	var e *template.Error
+	return errors.As(err, &e) && (e.Cause == template.Missing || e.Cause == template.NoValue) && ofValue.MatchString(e.Path)
+}
 
 var ruleOwnValues = Rule{
 	Rule: plan.Rule{
@@ -260,7 +268,7 @@ var ruleOwnValues = Rule{
 	},
 	Family: Templates, Until: versions.ValuesKeptForOwn.Since,
 	instead: func(f plan.Finding) bool {
-		return f.Rule == plan.RuleSetBroken && noEntry.MatchString(f.Message)
+		return f.Rule == plan.RuleSetBroken && lacks(f.Err)
 	},
 	Why: "Before 3.4.4 the whole second generator is rendered before it runs " +
 		"(applicationset/generators/generator_spec_processor.go, read in 3.2.11 and 3.4.12).",

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,7 +71,8 @@ var ruleUnstable = Rule{
 	Why: "The controller renders all templates again with each reconciliation (applicationset/controllers/template/template.go, " +
 		"read in 3.2.11).",
 	instead: func(f plan.Finding) bool {
-		return f.Rule == plan.RuleSetBroken && strings.Contains(f.Message, template.Different)
+		var e *template.Error
+		return f.Rule == plan.RuleSetBroken && errors.As(f.Err, &e) && e.Cause == template.Different
 	},
 	check: func(p *pass) {
 		for _, s := range p.sets() {

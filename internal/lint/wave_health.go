@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/settings"
 )
 
 // installCheck is the cure of a health check of Applications that is not good enough.
@@ -24,56 +24,32 @@ var ruleAlwaysHealthy = Rule{
 	Family: Waves,
 	Why:    "The installed health check was run on an Application whose own health is Progressing, and on a Degraded one.",
 	check: func(p *pass) {
-		if status := p.alwaysHealthy(); status != "" {
+		if status := p.trial().Ignores(); status != "" {
 			p.script("the health check of Applications (%s) calls an Application Healthy that is %s", p.Settings.Origin, status)
 		}
 	},
 }
 
-// alwaysHealthy is a status that the health check of Applications calls Healthy; "" is none.
-func (p *pass) alwaysHealthy() health.Status {
-	for _, status := range []health.Status{health.Progressing, health.Degraded} {
-		o := anApplication()
-		o["status"] = map[string]any{"health": map[string]any{"status": string(status)}, "sync": map[string]any{"status": argo.Synced}}
-		if h, ok, err := p.probe(o); err == nil && ok && h.Status == health.Healthy {
-			return status
-		}
+// trial tries the health check of Applications, if the known settings have one. The rule settings-unknown reports unknown settings.
+func (p *pass) trial() health.Trial {
+	t := health.Trial{Limits: health.Limits{Version: p.Version}, Namespace: p.Namespace}
+	if p.Settings != nil && !p.Settings.Partial && !p.Root.Applied {
+		t.Checks = p.Settings.Health
 	}
-	return ""
-}
-
-// anApplication is one for a health check to look at.
-func anApplication() manifest.Object {
-	return manifest.Object{
-		"apiVersion": argo.APIVersion, "kind": argo.KindApplication,
-		"metadata": map[string]any{"name": "x", "namespace": argo.DefaultNamespace},
-		"spec":     map[string]any{"source": aSource("2"), "destination": map[string]any{"name": "in-cluster", "namespace": "x"}},
-	}
-}
-
-func aSource(revision string) map[string]any {
-	return map[string]any{"repoURL": "https://git.example.com/x", "path": "x", "targetRevision": revision}
-}
-
-// probe runs the health check of Applications, if the known settings have one. The rule settings-unknown reports unknown settings.
-func (p *pass) probe(o manifest.Object) (health.Health, bool, error) {
-	if p.Settings == nil || p.Settings.Partial || p.Root.Applied {
-		return health.Health{}, false, nil
-	}
-	if key, err := p.Settings.Health.Covers(o); key == "" || err != nil {
-		return health.Health{}, false, err
-	}
-	return health.Evaluate(o, p.Settings.Health, health.Limits{Version: p.Version})
+	return t
 }
 
 // script notes something about the health check of Applications: where the plan deploys it, or else at the root.
 func (p *pass) script(format string, args ...any) {
 	p.find(p.Root, nil, format, args...)
 	f := &p.found[len(p.found)-1]
+	if p.Settings.Kind != settings.InConfigMap {
+		return
+	}
 	for _, app := range p.Applications {
 		for _, item := range app.Items {
 			_, has := manifest.Map(item.Object, "data")[health.ApplicationKey]
-			if has && item.Kind == "ConfigMap" && strings.HasPrefix(p.Settings.Origin, item.Name) && item.Position.File != "" {
+			if has && item.Kind == "ConfigMap" && item.Name == p.Settings.Name && item.Position.File != "" {
 				f.Subject, f.Position, f.Origin, f.Field = app.Name, item.Position, app.Origin, []string{"data", health.ApplicationKey}
 				return
 			}
@@ -107,26 +83,15 @@ var ruleHealthCopies = Rule{
 		"3.2.11).",
 	check: func(p *pass) {
 		waited := p.waited()
-		if len(waited) == 0 || p.alwaysHealthy() != "" || p.has(plan.RuleHealthCheckNested, "") || p.ignoresSync() != nil {
+		if len(waited) == 0 || p.trial().Ignores() != "" || p.has(plan.RuleHealthCheckNested, "") || p.ignoresSync() != nil {
 			return // these have the same cure, and are worse
 		}
-		healthy := map[string]any{"status": string(health.Healthy)}
 		var wrong []string
-		for text, status := range map[string]map[string]any{
-			"whose manifests cannot be rendered": {
-				"health": healthy, "sync": map[string]any{"status": argo.SyncUnknown, "comparedTo": comparedTo("2")},
-				"reconciledAt": "2026-01-01T00:01:00Z",
-				"conditions":   []any{map[string]any{"type": argo.ComparisonError, "message": "x"}},
-			},
-			"that has not seen its new spec": {
-				"health": healthy, "sync": map[string]any{"status": argo.Synced, "comparedTo": comparedTo("1")},
-				"reconciledAt":   "2026-01-01T00:01:00Z",
-				"operationState": map[string]any{"phase": argo.PhaseSucceeded, "finishedAt": "2026-01-01T00:00:00Z"},
-			},
+		for text, sample := range map[string]health.Sample{
+			"whose manifests cannot be rendered": health.SampleBroken,
+			"that has not seen its new spec":     health.SampleOutdated,
 		} {
-			o := anApplication()
-			o["status"] = status
-			if h, ok, err := p.probe(o); err == nil && ok && h.Status == health.Healthy {
+			if h, ok, err := p.trial().Run(sample); err == nil && ok && h.Status == health.Healthy {
 				wrong = append(wrong, text)
 			}
 		}
@@ -136,11 +101,6 @@ var ruleHealthCopies = Rule{
 				p.Settings.Origin, strings.Join(wrong, ", and one "), waited[0].Name)
 		}
 	},
-}
-
-// comparedTo returns status.sync.comparedTo of a sample at a revision.
-func comparedTo(revision string) map[string]any {
-	return map[string]any{"source": aSource(revision), "destination": map[string]any{"name": "in-cluster", "namespace": "x"}}
 }
 
 var ruleHealthWithoutStatus = Rule{
@@ -155,15 +115,11 @@ var ruleHealthWithoutStatus = Rule{
 	Why: "The installed health check was run on an Application without status, and on one with an empty status. An error of a script is " +
 		"an error of the comparison (setApplicationHealth in controller/health.go, read in 3.2.11).",
 	check: func(p *pass) {
-		if p.alwaysHealthy() != "" {
+		if p.trial().Ignores() != "" {
 			return
 		}
-		for _, status := range []map[string]any{nil, {}} {
-			o := anApplication()
-			if status != nil {
-				o["status"] = status
-			}
-			switch h, ok, err := p.probe(o); {
+		for _, sample := range []health.Sample{health.SampleNew, health.SampleEmpty} {
+			switch h, ok, err := p.trial().Run(sample); {
 			case err != nil:
 				p.script("the health check of Applications (%s) fails on an Application that has no status yet: %v", p.Settings.Origin, err)
 				return
@@ -197,7 +153,7 @@ var ruleHealthIgnoresSync = Rule{
 
 // ignoresSync is an Application with several waves that waves of its parent do not wait for, because the health check ignores syncs.
 func (p *pass) ignoresSync() *plan.Application {
-	if p.SyncAware || !p.Version.Has(versions.MissingNotCounted) || p.alwaysHealthy() != "" {
+	if p.SyncAware || !p.Version.Has(versions.MissingNotCounted) || p.trial().Ignores() != "" {
 		return nil
 	}
 	for _, app := range p.waited() {

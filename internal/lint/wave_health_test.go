@@ -67,3 +67,30 @@ func TestHealthChecks(t *testing.T) {
 		})
 	}
 }
+
+// TestHealthCheckAt: a finding about the health check is at the ConfigMap that the settings are from, or else at the root.
+func TestHealthCheckAt(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings settings.Settings
+		deployed string
+		want     string
+	}{
+		"the same":               {settings.Settings{Kind: settings.InConfigMap, Name: "argocd-cm", Origin: "argocd-cm at x.yaml:1"}, "argocd-cm", "cm.yaml"},
+		"the beginning of it":    {settings.Settings{Kind: settings.InConfigMap, Name: "argocd-cm", Origin: "argocd-cm"}, "argocd", "root.yaml"},
+		"another name":           {settings.Settings{Kind: settings.InConfigMap, Name: "mine", Origin: "mine"}, "argocd-cm", "root.yaml"},
+		"values":                 {settings.Settings{Kind: settings.InValues, Origin: "values of the chart argo-cd"}, "values", "root.yaml"},
+		"the operator's of that": {settings.Settings{Kind: settings.InOperator, Name: "argocd-cm", Origin: "ArgoCD"}, "argocd-cm", "root.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := &plan.Application{Position: manifest.Position{File: "root.yaml"}, Items: []*plan.Item{{
+				Kind: "ConfigMap", Name: c.deployed, Position: manifest.Position{File: "cm.yaml"},
+				Object: manifest.Object{"data": map[string]any{health.ApplicationKey: ""}},
+			}}}
+			p := &pass{Plan: &plan.Plan{Root: root, Applications: []*plan.Application{root}, Settings: &c.settings}}
+			p.script("x")
+			if got := p.found[0].Position.File; got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}

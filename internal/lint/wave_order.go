@@ -270,5 +270,5 @@ var ruleHookDeadline = Rule{
 
 // inFile reports whether an object is written in a file, and not rendered by a chart, which may be a third party's.
 func inFile(item *plan.Item) bool {
-	return item.Position.File != "" && !strings.HasSuffix(item.Position.File, manifest.Rendered)
+	return item.Position.File != "" && item.Position.Made != manifest.Rendered
 }

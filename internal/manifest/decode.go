@@ -15,12 +15,15 @@ import (
 
 // Decode reads every document of a YAML stream or of concatenated JSON values. Empty documents are skipped and List
 // kinds are replaced by their items. file is used in positions and errors only.
-func Decode(file string, data []byte) ([]Document, error) {
+func Decode(file string, data []byte) ([]Document, error) { return Position{File: file}.Decode(data) }
+
+// Decode is Decode for what is made of the file of p. The rest of p is ignored.
+func (p Position) Decode(data []byte) ([]Document, error) {
 	if err := Check(data); err != nil {
-		return nil, Errorf(file, "%w", err)
+		return nil, p.at(0, 0).Errorf("%w", err)
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if docs, ok := decodeJSON(file, data); ok {
+	if docs, ok := decodeJSON(p, data); ok {
 		return expand(docs)
 	}
 	var docs []Document
@@ -36,10 +39,10 @@ func Decode(file string, data []byte) ([]Document, error) {
 		}
 		number++
 		if err != nil {
-			errs = append(errs, syntaxError(file, err, part.line, number))
+			errs = append(errs, syntaxError(p, err, part.line, number))
 			continue
 		}
-		pos := Position{File: file, Line: part.line + leading(part.data), Number: number}
+		pos := p.at(part.line+leading(part.data), number)
 		if o, ok := v.(map[string]any); ok {
 			docs = append(docs, Document{Object: o, Position: pos})
 		} else {
@@ -50,6 +53,11 @@ func Decode(file string, data []byte) ([]Document, error) {
 		return nil, errors.Join(errs...)
 	}
 	return expand(docs)
+}
+
+// at is a position in the file of p.
+func (p Position) at(line, number int) Position {
+	return Position{File: p.File, Made: p.Made, Line: line, Number: number}
 }
 
 // Value decodes one YAML or JSON value of any type.
@@ -106,7 +114,7 @@ func decodeLooseYAML(data []byte) (any, error) {
 
 // decodeJSON reads concatenated JSON values, which YAML cannot. It reports false for anything that is not JSON, and
 // for duplicate keys, which the YAML decoder names.
-func decodeJSON(file string, data []byte) ([]Document, bool) {
+func decodeJSON(p Position, data []byte) ([]Document, bool) {
 	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) == 0 || first[0] != '{' {
 		return nil, false
 	}
@@ -133,7 +141,7 @@ func decodeJSON(file string, data []byte) ([]Document, bool) {
 		start := dec.InputOffset() - int64(len(raw))
 		line += bytes.Count(data[counted:start], []byte("\n"))
 		counted = start
-		docs = append(docs, Document{Object: o, Position: Position{File: file, Line: line, Number: len(docs) + 1}})
+		docs = append(docs, Document{Object: o, Position: p.at(line, len(docs)+1)})
 	}
 }
 
@@ -207,18 +215,18 @@ func isMarker(line []byte, marker string) bool {
 var lineNumber = regexp.MustCompile(`^line (\d+): `)
 
 // syntaxError turns the decoder's line, which counts from the start of the document, into one of the file.
-func syntaxError(file string, err error, first, number int) error {
+func syntaxError(p Position, err error, first, number int) error {
 	msg, line := err.Error(), first
 	if m := lineNumber.FindStringSubmatch(msg); m != nil {
 		if n, convErr := strconv.Atoi(m[1]); convErr == nil {
 			msg, line = msg[len(m[0]):], max(1, first)+n-1
 		}
 	}
-	return Position{File: file, Line: line, Number: number}.Errorf("%s", msg)
+	return p.at(line, number).Errorf("%s", msg)
 }
 
 // Located puts the file, and the line if the error of a decoder begins with one, in front of the error.
-func Located(file string, err error) error { return syntaxError(file, err, 0, 1) }
+func Located(file string, err error) error { return syntaxError(Position{File: file}, err, 0, 1) }
 
 // expand replaces List kinds by their items.
 func expand(docs []Document) ([]Document, error) {

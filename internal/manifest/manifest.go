@@ -27,17 +27,30 @@ type Position struct {
 	Item   string // path inside a List, for example "items[2]"; empty otherwise
 	// Repository is the URL of the Git repository that File is in, "" if File is the name of a file on disk.
 	Repository string
+	// Made says that the document is not in File, but made of it.
+	Made Made
 }
 
-// Suffixes of the File of an object that is in no file, but is built by a Kustomization or rendered from a chart's template.
+// Made says how a document is made of a file. The zero Made is that the file has it.
+type Made string
+
+// How documents are made.
 const (
-	Built    = " (built)"
-	Rendered = " (rendered)"
+	Built    Made = "built"    // by a Kustomization
+	Rendered Made = "rendered" // from a chart's template
 )
+
+// Name is the name of the file, with how the document is made of it.
+func (p Position) Name() string {
+	if p.Made == "" {
+		return p.File
+	}
+	return p.File + " (" + string(p.Made) + ")"
+}
 
 // String formats p as file:line.
 func (p Position) String() string {
-	s := p.File
+	s := p.Name()
 	if p.Line > 0 {
 		s = fmt.Sprintf("%s:%d", s, p.Line)
 	}

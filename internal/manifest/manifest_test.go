@@ -188,3 +188,29 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestMade: what is made of a file says so in its name, in positions and in errors.
+func TestMade(t *testing.T) {
+	at := Position{File: "a.yaml", Made: Rendered}
+	docs, _, err := at.Stream([]byte("a: b\n---\nc: d\n"))
+	if err != nil || len(docs) != 2 || docs[1].String() != "a.yaml (rendered):3" || docs[1].File != "a.yaml" || docs[1].Made != Rendered {
+		t.Errorf("%v, %v", docs, err)
+	}
+	docs, err = at.Decode([]byte("items: [{a: b}]\nkind: List\n"))
+	if err != nil || len(docs) != 1 || docs[0].String() != "a.yaml (rendered):1 items[0]" {
+		t.Errorf("%v, %v", docs, err)
+	}
+	for _, text := range []string{"a: b: c\n", "[]\n", "{"} {
+		_, _, loose := at.Stream([]byte(text))
+		_, strict := at.Decode([]byte(text))
+		for _, err := range []error{loose, strict} {
+			p, ok := PositionOf(err)
+			if !ok || p.File != "a.yaml" || p.Made != Rendered || !strings.HasPrefix(err.Error(), "a.yaml (rendered):") {
+				t.Errorf("%q: %+v, %v", text, p, err)
+			}
+		}
+	}
+	if name := (Position{File: "a.yaml"}).Name(); name != "a.yaml" {
+		t.Error(name)
+	}
+}

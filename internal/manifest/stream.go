@@ -15,10 +15,15 @@ import (
 // Lists stay as they are. Of an input with an error it returns the documents in front of the error, too. Warnings name what is probably a
 // mistake.
 func Stream(file string, data []byte) (docs []Document, warnings []error, err error) {
+	return Position{File: file}.Stream(data)
+}
+
+// Stream is Stream for what is made of the file of p. The rest of p is ignored.
+func (p Position) Stream(data []byte) (docs []Document, warnings []error, err error) {
 	if err := Check(data); err != nil {
-		return nil, nil, Errorf(file, "%w", err)
+		return nil, nil, p.at(0, 0).Errorf("%w", err)
 	}
-	s := stream{file: file, line: 1}
+	s := stream{file: p, line: 1}
 	err = s.decode(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	return s.docs, s.warnings, err
 }
@@ -34,7 +39,7 @@ func DecodeLoose(file string, data []byte) (docs []Document, warnings []error, e
 }
 
 type stream struct {
-	file     string
+	file     Position
 	line     int // of the next document
 	number   int
 	docs     []Document
@@ -114,7 +119,7 @@ func (s *stream) cut(data []byte) (part, rest []byte, err error) {
 	for text := range bytes.Lines(data) {
 		if after, ok := bytes.CutPrefix(text, []byte("---")); ok {
 			if after = bytes.TrimSpace(after); len(after) > 0 && after[0] != '#' {
-				return nil, nil, Position{File: s.file, Line: line}.Errorf("invalid document separator: %s", firstRunes(after))
+				return nil, nil, s.file.at(line, 0).Errorf("invalid document separator: %s", firstRunes(after))
 			}
 			if at > 0 {
 				return data[:at], data[at:], nil
@@ -144,7 +149,7 @@ func (s *stream) yaml(part []byte) error {
 		return syntaxError(s.file, err, s.line, s.number+1)
 	}
 	if line := behindEnd(part); line > 0 {
-		at := Position{File: s.file, Line: s.line + line - 1}
+		at := s.file.at(s.line+line-1, 0)
 		s.warn(at.Errorf("a document behind \"...\" is not read; separate documents by \"---\""))
 	}
 	return s.add(v, part, strictErr)
@@ -180,7 +185,7 @@ func (s *stream) add(v any, text []byte, twice error) error {
 		first = min(1, bytes.Count(text, []byte("\n")))
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
-	pos := Position{File: s.file, Line: s.line + first + leading(text), Number: s.number}
+	pos := s.file.at(s.line+first+leading(text), s.number)
 	if isTwice(twice) {
 		s.warn(LastCounts(syntaxError(s.file, twice, s.line, s.number)))
 	}

@@ -9,7 +9,6 @@ import (
 	"path"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset"
@@ -56,10 +55,12 @@ type found struct {
 	rule    Rule
 	at      manifest.Position // in a file, if that is known
 	message string
+	field   string          // of the source
+	topic   generator.Topic // of a warning about a set
 }
 
-func (r *rendered) find(rule Rule, at manifest.Position, message string) {
-	r.findings = append(r.findings, found{rule, at, message})
+func (r *rendered) find(rule Rule, p source.Problem) {
+	r.findings = append(r.findings, found{rule, p.At, p.Text, p.Field, p.Topic})
 }
 
 // prepare begins to render the sources of all Applications among documents, several at a time. content finds them ready.
@@ -127,7 +128,7 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 	list := argo.Deployed(manifest.Object{"spec": spec})
 	if len(list) == 0 {
 		out.broken = "it has no source"
-		out.find(RuleApplicationInvalid, manifest.Position{}, "it has no source")
+		out.find(RuleApplicationInvalid, source.Problem{Text: "it has no source"})
 		return out
 	}
 	refs := l.cfg.Loader.Refs(l.ctx, list)
@@ -165,7 +166,7 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 	switch p.Class {
 	case source.Failure:
 		r.broken, s.Unknown = cmp.Or(r.broken, p.Text), cmp.Or(s.Unknown, p.Text)
-		r.find(RuleSourceBroken, p.At, p.Text)
+		r.find(RuleSourceBroken, p)
 	case source.Missing:
 		s.Unknown = cmp.Or(s.Unknown, p.Text)
 		s.hides = s.hides || !r.leaf(p)
@@ -177,11 +178,11 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 		if s.Verdict == source.Partly {
 			rule = RuleSourcePartly
 		}
-		r.find(rule, p.At, p.Text)
+		r.find(rule, p)
 	case source.Ignored:
-		r.find(RuleFieldIgnored, p.At, p.Text)
+		r.find(RuleFieldIgnored, p)
 	case source.Lenient:
-		r.find(lenientRule(p.Text), p.At, p.Text)
+		r.find(lenientRule(p.Topic), p)
 	case source.Deprecated:
 		s.Deprecated = append(s.Deprecated, p.Text)
 	}
@@ -332,7 +333,7 @@ func (l *loader) expand(app *Application, docs []manifest.Document, s map[string
 		return !argo.IsApplicationSet(d.Object) && !argo.IsBareSpec(d.Object)
 	})}
 	for _, w := range res.Warnings {
-		out.Problems = append(out.Problems, source.Problem{Class: source.Lenient, Text: w, At: warned(out.Sets, w)})
+		out.Problems = append(out.Problems, source.Problem{Class: source.Lenient, Text: w.Text, At: w.Set, Topic: w.Topic})
 	}
 	for i, o := range res.Objects {
 		out.Documents = append(out.Documents, manifest.Document{Object: o, Position: app.Position})
@@ -371,14 +372,4 @@ func Absent(err error) error {
 // absent reports whether an error is about something that is not available here.
 func absent(err error) bool {
 	return errors.As(err, new(generator.Unknown)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
-
-// warned is the position of the set that a warning is about, which begins with it.
-func warned(sets []manifest.Document, warning string) manifest.Position {
-	for _, d := range sets {
-		if strings.HasPrefix(warning, d.String()+": ") {
-			return d.Position
-		}
-	}
-	return manifest.Position{}
 }

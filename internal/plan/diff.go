@@ -318,7 +318,7 @@ func Unpaired(is, was []Finding) (onlyIs, onlyWas []Finding) {
 	onlyIs = slices.Clone(is)
 	for _, key := range []func(Finding) findingKey{
 		Finding.key,
-		func(f Finding) findingKey { return findingKey{f.Rule.Name, f.Subject, f.Position.File, ""} },
+		func(f Finding) findingKey { return findingKey{f.Rule.Name, f.Subject, f.Position.Name(), ""} },
 		// It may have got another file.
 		func(f Finding) findingKey { return findingKey{f.Rule.Name, f.Subject, "", ""} },
 	} {
@@ -351,7 +351,7 @@ func atRoot(p *Plan) []Finding {
 	out := slices.Clone(p.Findings)
 	for i, f := range out {
 		if slices.Contains([]string{RuleSettingsUnknown.Name, RuleNoHealthCheck.Name, RuleHealthCheckNested.Name}, f.Rule.Name) {
-			out[i].Subject, out[i].Position.File = "every wave", ""
+			out[i].Subject, out[i].Position.File, out[i].Position.Made = "every wave", "", ""
 		}
 	}
 	return out

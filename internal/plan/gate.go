@@ -56,18 +56,16 @@ func (l *loader) settings(app *Application, at manifest.Position, s *settings.Se
 	for _, e := range problem.All(err) {
 		l.findAt(RuleSettingsBroken, app, at, "%v", e)
 	}
-	if s == nil || l.found != nil && (l.found.Origin == s.Origin || !strings.HasPrefix(s.Origin, settings.ConfigMap)) {
+	if s == nil || l.found != nil && (s.Kind != settings.InConfigMap || l.found.Kind == settings.InConfigMap) {
 		return
 	}
 	l.found = s
-	if key, _ := s.Health.Covers(anApplication); key != "" {
+	if key, _ := s.Health.OfApplications(); key != "" {
 		l.find(RuleHealthCheckDeployed, app,
 			"it deploys the health check of Applications (%s), without which no wave waits for Applications; apply it before the "+
 				"root at the first boot", s.Origin)
 	}
 }
-
-var anApplication = manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication}
 
 // checks are the health checks that are known.
 func (l *loader) checks() health.Customizations {
@@ -79,15 +77,15 @@ func (l *loader) checks() health.Customizations {
 
 // gates sets for each item whether the next wave waits for it.
 func (l *loader) gates() {
-	l.plan.SyncAware = l.notices(argo.OutOfSync, argo.PhaseRunning, "")
-	l.plan.SeesBroken = l.notices(argo.SyncUnknown, "", argo.ComparisonError)
-	l.plan.KnowsItself = l.knowsItself()
-	l.seesSets = sync.OnceValue(l.looksInto)
+	trial := l.trial()
+	l.plan.SyncAware, l.plan.SeesBroken, l.plan.KnowsItself = trial.SyncAware(), trial.SeesBroken(), trial.KnowsItself()
+	l.seesSets = sync.OnceValue(trial.SeesSets)
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
-			item.Waits, item.Why = l.gate(item)
+			var h hold
+			h, item.Why = l.gate(item)
+			item.Waits, item.InDoubt = h == holds, h == mayHold
 			item.Counts = health.BuiltIn(item.Object) || l.plan.Settings.Customize(item.Object)
-			item.InDoubt = item.Why == settingsUnknown || item.Why == rolloutUnknown
 			item.Awaits = item.Waits && item.Children != nil && !item.Broken
 			if app.Applied {
 				item.Waits, item.InDoubt, item.Why = false, false, "it is applied by hand"
@@ -153,49 +151,24 @@ func (l *loader) advise() {
 	}
 }
 
-// notices asks the health check whether it sees more in an Application than that it calls itself healthy.
-func (l *loader) notices(sync, phase, condition string) bool {
-	status := map[string]any{
-		"health": map[string]any{"status": string(health.Healthy)},
-		"sync":   map[string]any{"status": sync, "comparedTo": map[string]any{}},
-	}
-	if phase != "" {
-		status["operationState"] = map[string]any{"phase": phase}
-	}
-	if condition != "" {
-		status["conditions"] = []any{map[string]any{"type": condition, "message": "x"}}
-	}
-	o := manifest.Object{
-		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"},
-		"spec": map[string]any{}, "status": status,
-	}
-	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{Version: l.plan.Version})
-	return err == nil && ok && h.Status != health.Healthy
+// trial tries the health checks that are known.
+func (l *loader) trial() health.Trial {
+	return health.Trial{Checks: l.checks(), Limits: health.Limits{Version: l.plan.Version}, Namespace: l.cfg.Namespace}
 }
 
-// knowsItself asks the health check whether it lets the sync of an Application that deploys itself go on.
-func (l *loader) knowsItself() bool {
-	const name = "x"
-	o := manifest.Object{
-		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "spec": map[string]any{},
-		"metadata": map[string]any{
-			"name": name, "namespace": l.cfg.Namespace, "annotations": map[string]any{argo.TrackingAnnotation: fmt.Sprintf("%s:%s/%s:%s/%s",
-				name, argo.Group, argo.KindApplication, l.cfg.Namespace, name)},
-		},
-		"status": map[string]any{
-			"controllerNamespace": l.cfg.Namespace, "health": map[string]any{"status": string(health.Progressing)},
-			"operationState": map[string]any{"phase": argo.PhaseRunning},
-			"sync":           map[string]any{"status": argo.OutOfSync, "comparedTo": map[string]any{}},
-		},
-	}
-	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
-	return err == nil && ok && h.Status == health.Healthy
-}
+// hold says whether the next wave waits for an item.
+type hold int
 
-// settingsUnknown is the reason why it is unknown whether a wave waits for an Application.
+const (
+	passes  hold = iota // it does not
+	holds               // it does
+	mayHold             // that is not known
+)
+
 const settingsUnknown = "Argo CD's settings are not known"
 
-func (l *loader) gate(item *Item) (bool, string) {
+// gate reports whether the next wave waits for an item, and why.
+func (l *loader) gate(item *Item) (hold, string) {
 	o := item.Object
 	if argo.IsApplicationSet(o) {
 		return l.setGate(item)
@@ -203,17 +176,17 @@ func (l *loader) gate(item *Item) (bool, string) {
 	key, err := l.checks().Covers(o)
 	switch {
 	case err != nil:
-		return false, err.Error()
+		return passes, err.Error()
 	case key != "":
-		return true, "health check " + key
+		return holds, "health check " + key
 	case argo.IsApplication(o) && (l.plan.Settings == nil || l.plan.Settings.Partial):
-		return false, settingsUnknown
+		return mayHold, settingsUnknown
 	case argo.IsApplication(o):
-		return false, "Argo CD's settings have no health check for Applications"
+		return passes, "Argo CD's settings have no health check for Applications"
 	case health.BuiltIn(o):
-		return true, "built-in health check"
+		return holds, "built-in health check"
 	case health.Bundled(o, l.plan.Version):
-		return true, "health check of Argo CD's own"
+		return holds, "health check of Argo CD's own"
 	}
-	return false, fmt.Sprintf("Argo CD has no health check for %s", item.Kind)
+	return passes, fmt.Sprintf("Argo CD has no health check for %s", item.Kind)
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
-	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // Limits of a plan.
@@ -196,10 +195,11 @@ func (l *loader) findAt(rule Rule, app *Application, at manifest.Position, forma
 func (l *loader) problems(app *Application, list []found) {
 	for _, p := range list {
 		f := Finding{Rule: p.rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Message: p.message}
-		if strings.HasSuffix(p.message, source.NoDirectory) {
-			f.Field = []string{"spec", "source", "path"}
+		if f.Topic = p.topic; p.field != "" {
+			f.Field = append([]string{"spec", "source"}, strings.Split(p.field, ".")...)
 		} else if p.at.File != "" && !strings.Contains(p.at.File, "://") {
-			f.Position = manifest.Position{Repository: p.at.Repository, File: p.at.File, Line: p.at.Line} // a line, not a document
+			f.Position = p.at
+			f.Position.Number, f.Position.Item = 0, "" // a line, not a document
 		}
 		l.note(f)
 	}

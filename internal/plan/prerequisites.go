@@ -147,11 +147,16 @@ func (p *prerequisites) say(rule Rule, d *demand, format string, args ...any) {
 }
 
 func (p *prerequisites) sayAt(rule Rule, at place, format string, args ...any) {
-	f := Finding{Rule: rule, Subject: at.app.Name, Position: at.app.Position, Origin: at.app.Origin, Message: fmt.Sprintf(format, args...)}
+	p.note(at.finding(rule, fmt.Sprintf(format, args...)))
+}
+
+// finding is one about a place: at the item, or at the Application if that is in no file.
+func (at place) finding(rule Rule, message string) Finding {
+	f := Finding{Rule: rule, Subject: at.app.Name, Position: at.app.Position, Origin: at.app.Origin, Message: message}
 	if at.item != nil && at.item.Position.File != "" {
 		f.Position = at.item.Position
 	}
-	p.note(f)
+	return f
 }
 
 // missing adds the finding that nothing in the plan provides a thing.
@@ -160,6 +165,7 @@ func (p *prerequisites) missing(d *demand) {
 	if len(p.broken) > 0 {
 		broken = fmt.Sprintf(" (%s may, but Argo CD cannot render that)", some(p.broken))
 	}
+	lacks := fmt.Sprintf("nothing in this plan %s %s, which %s%s", d.verb(), d, d.needed(), broken)
 	switch d.What {
 	case ThingKind:
 		checked := slices.ContainsFunc(d.users, func(u place) bool { return !d.unchecked[u.app] })
@@ -167,17 +173,21 @@ func (p *prerequisites) missing(d *demand) {
 		if checked {
 			fails = "a sync with such an object fails before it applies anything"
 		}
-		p.say(RuleKindMissing, d, "nothing in this plan %s %s, which %s%s; unless the cluster has it, %s: set --exists %s if it does",
-			d.verb(), d, d.needed(), broken, fails, d.Name)
+		p.lack(RuleKindMissing, d, lacks, "%s: set --exists %s if it does", fails, d.Name)
 	case ThingNamespace:
-		p.say(RuleNamespaceMissing, d,
-			"nothing in this plan %s %s, which %s%s; unless the cluster has it, a sync that comes to an object in it fails: set "+
-				"CreateNamespace=true, or --exists Namespace/%s", d.verb(), d, d.needed(), broken, d.Name)
+		p.lack(RuleNamespaceMissing, d, lacks, "a sync that comes to an object in it fails: set CreateNamespace=true, or "+
+			"--exists Namespace/%s", d.Name)
 	case ThingProject:
-		p.say(RuleProjectMissing, d,
-			"nothing in this plan %s %s, which %s%s; unless the cluster has it, Argo CD neither compares nor syncs what uses it: set "+
-				"--exists AppProject/%s if it does", d.verb(), d, d.needed(), broken, d.Name)
+		p.lack(RuleProjectMissing, d, lacks, "Argo CD neither compares nor syncs what uses it: set --exists AppProject/%s if it does",
+			d.Name)
 	}
+}
+
+// lack adds the finding that the plan lacks a thing, with the effect on a cluster that does not have it.
+func (p *prerequisites) lack(rule Rule, d *demand, lacks, effect string, args ...any) {
+	f := d.users[0].finding(rule, lacks+"; unless the cluster has it, "+fmt.Sprintf(effect, args...))
+	f.Lacks = lacks
+	p.note(f)
 }
 
 // When a thing is provided, compared with when its user needs it.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
 )
@@ -64,49 +63,25 @@ func (l *loader) setPolicy() string {
 
 const setHealthy = "an ApplicationSet is healthy as soon as its Applications exist"
 
-// rolloutUnknown is the reason why it is unknown whether a wave waits for a set.
-const rolloutUnknown = "it is not known whether the applicationset-controller has --enable-progressive-syncs, without which it ignores " +
-	"RollingSync, and " + setHealthy
-
 // setGate reports whether the next wave waits for an ApplicationSet: because its Applications cannot be rendered, for its rollout, or
 // because a health check of the settings reads its Applications.
-func (l *loader) setGate(item *Item) (bool, string) {
+func (l *loader) setGate(item *Item) (hold, string) {
 	if item.Broken {
-		return true, "its Applications cannot be generated (ErrorOccurred), so it is Degraded, which fails the wave"
+		return holds, "its Applications cannot be generated (ErrorOccurred), so it is Degraded, which fails the wave"
 	}
 	if key, err := l.checks().Covers(item.Object); key != "" && err == nil && l.seesSets() {
-		return true, "health check " + key
+		return holds, "health check " + key
 	}
 	switch on := l.plan.ProgressiveSyncs; {
 	case !item.Rollout:
-		return false, setHealthy
+		return passes, setHealthy
 	case on == nil:
-		return false, rolloutUnknown
+		return mayHold, "it is not known whether the applicationset-controller has --enable-progressive-syncs, without which it ignores " +
+			"RollingSync, and " + setHealthy
 	case !*on:
-		return false, "the applicationset-controller ignores RollingSync without --enable-progressive-syncs, and " + setHealthy
+		return passes, "the applicationset-controller ignores RollingSync without --enable-progressive-syncs, and " + setHealthy
 	}
-	return true, "it is Progressing until the last step of its RollingSync is healthy, except for a moment after it was created"
-}
-
-// looksInto asks the health check of sets in the settings whether it sees a set's Applications.
-func (l *loader) looksInto() bool {
-	status := map[string]any{
-		"conditions": []any{
-			map[string]any{"type": argo.ErrorOccurred, "status": "False"},
-			map[string]any{"type": "ParametersGenerated", "status": "True"},
-			map[string]any{"type": "ResourcesUpToDate", "status": "True"},
-		},
-		"resources": []any{map[string]any{
-			"group": argo.Group, "kind": argo.KindApplication, "version": "v1alpha1", "namespace": argo.DefaultNamespace, "name": "x",
-			"status": argo.OutOfSync, "health": map[string]any{"status": string(health.Progressing)},
-		}},
-	}
-	o := manifest.Object{
-		"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "metadata": map[string]any{"name": "x"},
-		"spec": map[string]any{}, "status": status,
-	}
-	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
-	return err == nil && ok && h.Status != health.Healthy
+	return holds, "it is Progressing until the last step of its RollingSync is healthy, except for a moment after it was created"
 }
 
 // rollouts says which sets have a RollingSync that does not hold back the waves behind them.

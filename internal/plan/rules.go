@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -341,6 +342,12 @@ type Finding struct {
 	Message string
 	// Field is the path of the field that it is about, in the object at Position. Nil is the object.
 	Field []string
+	// Lacks is the part of the message that says what the plan lacks and who needs it, without the effect on a cluster that does not have
+	// it. It is "" for other findings.
+	Lacks string
+	// Err is the error that it reports, and Topic the topic of the warning. They are zero for other findings.
+	Err   error
+	Topic generator.Topic
 	// Meant is the probably intended name. "" is unknown.
 	Meant string
 }
@@ -350,7 +357,7 @@ type findingKey struct{ rule, subject, file, message string }
 
 // key is the same for findings that say the same about the same.
 func (f Finding) key() findingKey {
-	return findingKey{f.Rule.Name, f.Subject, f.Position.File, f.Message}
+	return findingKey{f.Rule.Name, f.Subject, f.Position.Name(), f.Message}
 }
 
 // sortFindings puts the worst first, and findings of one rule together.

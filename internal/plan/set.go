@@ -19,7 +19,7 @@ import (
 // expanded are the Applications of a set that the controller makes.
 type expanded struct {
 	apps     []manifest.Document
-	warnings []string
+	warnings []generator.Warning
 	err      error
 }
 
@@ -56,7 +56,7 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []ar
 				where := strings.TrimSuffix(message, ": "+unknown.Reason)
 				message = where[strings.LastIndexByte(where, '.')+1:] + ": " + unknown.Reason
 			}
-			l.note(Finding{Rule: rule, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: message})
+			l.note(Finding{Rule: rule, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: message, Err: e})
 		}
 		if rule == RuleSetUnknown {
 			l.unreplaced(item, app.Origin)
@@ -64,7 +64,9 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []ar
 		return
 	}
 	for _, w := range set.warnings {
-		l.note(Finding{Rule: lenientRule(w), Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: w})
+		l.note(Finding{
+			Rule: lenientRule(w.Topic), Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: w.Text, Topic: w.Topic,
+		})
 	}
 	// Clusters that are not in the tree may be selected.
 	if len(set.apps) == 0 && (!l.adoptedClusters || !asksClusters(manifest.Map(item.Object, "spec")["generators"])) {
@@ -81,13 +83,13 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []ar
 }
 
 // lenientRule is the rule of something that Argo CD accepts.
-func lenientRule(text string) Rule {
-	switch {
-	case strings.HasSuffix(text, template.Left):
+func lenientRule(topic generator.Topic) Rule {
+	switch topic {
+	case generator.PlaceholderLeft:
 		return RulePlaceholderLeft
-	case strings.HasSuffix(text, generator.Deeper):
+	case generator.PatternDeeper:
 		return RuleGlobDeeper
-	case strings.Contains(text, ".mergeKeys[") && strings.Contains(text, " is "+generator.NoParameter+" of "):
+	case generator.KeyAbsent:
 		return RuleMergeKey
 	}
 	return RuleLenient

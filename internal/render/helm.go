@@ -133,8 +133,8 @@ func (o Options) position(err error) manifest.Position {
 
 // objects decodes the rendered templates of a chart.
 func objects(crds, templates []tree.File, o Options) (*Rendered, error) {
-	definitions, definitionsErr := decode(crds, o.Lenient)
-	rest, err := decode(templates, o.Lenient)
+	definitions, definitionsErr := decode(crds, "", o.Lenient)
+	rest, err := decode(templates, manifest.Rendered, o.Lenient)
 	if err := errors.Join(definitionsErr, err); err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func templates(rendered map[string]string, o Options) []tree.File {
 		_, inside, _ := strings.Cut(name, "/")
 		// Documents end with one newline, as from helm template: it is in the text of a last block scalar.
 		files = append(files, tree.File{
-			Name: o.URL(inside) + manifest.Rendered,
+			Name: o.URL(inside),
 			Data: []byte(strings.TrimPrefix(separator.ReplaceAllString(text, "\n---\n"), "\n") + "\n"),
 		})
 	}

@@ -25,7 +25,8 @@ func ReleaseName(ctx context.Context, text string) (string, error) {
 	if err == nil {
 		text, err = compiled.RenderString(ctx, map[string]any{})
 	}
-	if err != nil && (strings.Contains(err.Error(), "not defined") || strings.Contains(err.Error(), "answers differently")) {
+	var cause *template.Error
+	if errors.As(err, &cause) && (cause.Cause == template.Undefined || cause.Cause == template.Different) {
 		return "", fmt.Errorf("%w; %w", err, ErrName)
 	}
 	return text, err

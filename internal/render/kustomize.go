@@ -127,7 +127,7 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	for i, o := range objects {
 		built.Documents = append(built.Documents, manifest.Document{
 			Object:   o,
-			Position: manifest.Position{File: k.URL(name) + manifest.Built, Number: i + 1},
+			Position: manifest.Position{File: k.URL(name), Made: manifest.Built, Number: i + 1},
 		})
 	}
 	if err := check(built.Documents, !k.Strict); err != nil {

@@ -34,7 +34,7 @@ type Options struct {
 
 // Plain decodes manifests, in the order of files.
 func Plain(files []tree.File, lenient bool) ([]manifest.Document, []error, error) {
-	decoded, err := decode(files, lenient)
+	decoded, err := decode(files, "", lenient)
 	return decoded.docs, decoded.warnings, err
 }
 
@@ -44,18 +44,19 @@ type decoded struct {
 	warnings []error
 }
 
-// decode decodes files, on all processors because parsing YAML is the slowest part of everything, and keeps their order.
-func decode(files []tree.File, lenient bool) (decoded, error) {
+// decode decodes files, or what is made of them, on all processors because parsing YAML is the slowest part of everything, and keeps
+// their order.
+func decode(files []tree.File, made manifest.Made, lenient bool) (decoded, error) {
 	type result struct {
 		decoded
 		err error
 	}
-	if err := bound(files); err != nil {
+	if err := bound(files, made); err != nil {
 		return decoded{}, err
 	}
 	results := make([]result, len(files))
 	errs := []error{flight.Each(context.Background(), runtime.GOMAXPROCS(0), len(files), func(_ context.Context, i int) error {
-		results[i].decoded, results[i].err = decodeOne(files[i], lenient)
+		results[i].decoded, results[i].err = decodeOne(files[i], made, lenient)
 		return nil
 	})}
 	var all decoded
@@ -70,28 +71,30 @@ func decode(files []tree.File, lenient bool) (decoded, error) {
 }
 
 // bound refuses files that are too large together.
-func bound(files []tree.File) error {
+func bound(files []tree.File, made manifest.Made) error {
 	values, bytes := 0, 0
 	for _, f := range files {
 		values += manifest.Nodes(f.Data)
 		if bytes += len(f.Data); values > MaxValues || bytes > MaxBytes {
-			return manifest.Errorf(f.Name, "all manifests together are over the limit of %d values or %d bytes", MaxValues, MaxBytes)
+			at := manifest.Position{File: f.Name, Made: made}
+			return at.Errorf("all manifests together are over the limit of %d values or %d bytes", MaxValues, MaxBytes)
 		}
 	}
 	return nil
 }
 
 // decodeOne decodes a file. It recovers panics: it runs in its own goroutine, where callers of decode could not.
-func decodeOne(f tree.File, lenient bool) (d decoded, err error) {
+func decodeOne(f tree.File, made manifest.Made, lenient bool) (d decoded, err error) {
+	at := manifest.Position{File: f.Name, Made: made}
 	defer func() {
 		if r := recover(); r != nil {
-			d, err = decoded{}, manifest.Errorf(f.Name, "a panic in the decoder: %.200v", r)
+			d, err = decoded{}, at.Errorf("a panic in the decoder: %.200v", r)
 		}
 	}()
 	if lenient {
-		d.docs, d.warnings, err = manifest.Stream(f.Name, f.Data)
+		d.docs, d.warnings, err = at.Stream(f.Data)
 	} else {
-		d.docs, err = manifest.Decode(f.Name, f.Data)
+		d.docs, err = at.Decode(f.Data)
 	}
 	if err == nil {
 		err = check(d.docs, lenient)

@@ -70,7 +70,7 @@ func findingLines(p *plan.Plan, kind plan.Kind) []string {
 func Located(f plan.Finding) string {
 	at := f.Position.String()
 	switch {
-	case f.Position.File == "" || strings.HasPrefix(f.Message, f.Position.File):
+	case f.Position.File == "" || strings.HasPrefix(f.Message, f.Position.Name()):
 	case f.Origin != "":
 		return fmt.Sprintf("%s (%s, %s)", f.Message, at, f.Origin)
 	default:
@@ -86,7 +86,7 @@ func findingObject(f plan.Finding) map[string]any {
 		"message": f.Message,
 	}
 	if f.Position.File != "" {
-		o["file"] = f.Position.File
+		o["file"] = f.Position.Name()
 	}
 	if f.Position.Line > 0 {
 		o["line"] = int64(f.Position.Line)

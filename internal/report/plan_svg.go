@@ -53,6 +53,7 @@ type svgSection struct {
 
 func svgSections(p *plan.Plan) []svgSection {
 	var out []svgSection
+	ends := newEnds(p)
 	for _, app := range p.Applications {
 		if app != p.Root && !app.DeploysOthers() {
 			continue
@@ -80,8 +81,8 @@ func svgSections(p *plan.Plan) []svgSection {
 					continue
 				}
 				w.waits = w.waits && item.Waits
-				if stops(p, item) && blocked == "" {
-					blocked = fmt.Sprintf("%s: %s waits for %s, which is broken", svgForEver, w.title, item.Name)
+				if why := ends.stops(item); why != "" && blocked == "" {
+					blocked = fmt.Sprintf("%s: %s waits for %s, which %s", svgForEver, w.title, item.Name, why)
 				}
 			}
 			if others > 0 {
@@ -92,13 +93,6 @@ func svgSections(p *plan.Plan) []svgSection {
 		out = append(out, s)
 	}
 	return out
-}
-
-// stops reports whether a sync never gets past an item: its wave waits for an Application or a set that Argo CD cannot render. An
-// Application counts only if its health check sees that.
-func stops(p *plan.Plan, item *plan.Item) bool {
-	broken := item.Broken || p.SeesBroken && item.Application != nil && item.Application.Broken != ""
-	return item.Waits && broken
 }
 
 func setClass(item *plan.Item) string {

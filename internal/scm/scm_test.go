@@ -88,7 +88,7 @@ func TestCases(t *testing.T) {
 			fmt.Fprintln(&out, "error:", strings.ReplaceAll(err.Error(), host, "HOST"))
 			continue
 		}
-		for _, w := range res.Warnings {
+		for _, w := range generator.Texts(res.Warnings) {
 			if strings.Contains(w, "<no value>") { // of the template, which is one for all
 				continue
 			}
@@ -140,7 +140,7 @@ func TestOlderFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(res.Applications[0]); n != want || strings.Contains(strings.Join(res.Warnings, "\n"),
+		if n := len(res.Applications[0]); n != want || strings.Contains(strings.Join(generator.Texts(res.Warnings), "\n"),
 			"Argo CD knows it since 3.5") != (version == 4) {
 			t.Errorf("%s: %d, %v", version, n, res.Warnings)
 		}

@@ -18,10 +18,10 @@ func FromObject(o manifest.Object) (s *Settings, ok bool, err error) {
 	name := manifest.String(o, "metadata", "name")
 	switch {
 	case isConfigMap(o) && name == ConfigMap:
-		s, err = fromData(ConfigMap, manifest.Map(o, "data"))
+		s, err = fromData(InConfigMap, name, manifest.Map(o, "data"))
 	case manifest.Group(o) == argo.Group && manifest.String(o, "kind") == "ArgoCD":
 		data, dataErr := operatorData(manifest.Map(o, "spec"))
-		s, err = fromData(fmt.Sprintf("ArgoCD %q", name), data)
+		s, err = fromData(InOperator, name, data)
 		s.Version = VersionOf(o)
 		err = errors.Join(dataErr, err)
 	default:

@@ -86,7 +86,7 @@ func fromDocument(o manifest.Object) (*Settings, bool, error) {
 	case kind != "":
 		return nil, false, nil
 	case isData(o):
-		s, err := fromData(ConfigMap, o)
+		s, err := fromData(InConfigMap, ConfigMap, o)
 		return s, true, err
 	default:
 		return FromValues(o)
@@ -99,6 +99,6 @@ func fromOtherConfigMap(o manifest.Object) (*Settings, bool, error) {
 	if !isConfigMap(o) || !isData(data) {
 		return nil, false, nil
 	}
-	s, err := fromData(cmp.Or(manifest.String(o, "metadata", "name"), ConfigMap), data)
+	s, err := fromData(InConfigMap, cmp.Or(manifest.String(o, "metadata", "name"), ConfigMap), data)
 	return s, true, err
 }

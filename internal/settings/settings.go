@@ -48,10 +48,32 @@ type Settings struct {
 	SyncTimeout string
 	// Partial says that value files, which were not read, may have more settings.
 	Partial bool
-	// Values says that they are values of the chart, which adds its defaults.
-	Values bool
+	// Kind is what they were read from, and Name its name; "" for values.
+	Kind Kind
+	Name string
 	// Origin says where the settings were found, for messages: "argocd-cm at apps/argocd/cm.yaml:1".
 	Origin string
+}
+
+// Kind is what settings are read from.
+type Kind string
+
+// The kinds of things that have settings. In the zero Kind, everything is unknown.
+const (
+	InConfigMap Kind = "ConfigMap" // argocd-cm, or its data
+	InOperator  Kind = "ArgoCD"    // a resource of the operator
+	InValues    Kind = "values"    // of the chart, which adds its defaults
+)
+
+// origin names what settings are read from, for messages.
+func (k Kind) origin(name string) string {
+	switch k {
+	case InOperator:
+		return fmt.Sprintf("ArgoCD %q", name)
+	case InValues:
+		return valuesOrigin
+	}
+	return name
 }
 
 // customized are the kinds that argocd-cm names in the manifests of Argo CD, by patterns of changes that are ignored.
@@ -66,7 +88,7 @@ func (s *Settings) Customize(o manifest.Object) bool {
 	if s != nil && s.Health.Names(o) {
 		return true
 	}
-	return (s == nil || s.Values) && slices.Contains(customized, health.Kind(o))
+	return (s == nil || s.Kind == InValues) && slices.Contains(customized, health.Kind(o))
 }
 
 // Keys of argocd-cm.
@@ -98,8 +120,11 @@ func isData(data map[string]any) bool {
 }
 
 // fromData reads the data of argocd-cm. Keys that are absent have Argo CD's defaults.
-func fromData(origin string, data map[string]any) (*Settings, error) {
-	s := &Settings{Origin: origin, ValueFileSchemes: []string{"https", "http"}, GlobalProjects: data["globalProjects"] != nil}
+func fromData(kind Kind, name string, data map[string]any) (*Settings, error) {
+	s := &Settings{
+		Kind: kind, Name: name, Origin: kind.origin(name), ValueFileSchemes: []string{"https", "http"},
+		GlobalProjects: data["globalProjects"] != nil,
+	}
 	s.Tracking, _, _ = text(data, keyTracking) // Argo CD takes the default for another type
 	var errs []error
 	checks, err := health.FromData(data)

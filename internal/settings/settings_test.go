@@ -152,7 +152,15 @@ spec:
 func check(t *testing.T, got *Settings, ok bool, err error, want *Settings, wantErr string) {
 	t.Helper()
 	if want != nil {
-		want.Values = strings.HasPrefix(want.Origin, valuesOrigin)
+		name, operator := strings.CutPrefix(want.Origin, "ArgoCD ")
+		switch {
+		case operator:
+			want.Kind, want.Name = InOperator, strings.Trim(name, `"`)
+		case strings.HasPrefix(want.Origin, valuesOrigin):
+			want.Kind = InValues
+		default:
+			want.Kind, want.Name = InConfigMap, want.Origin
+		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" || ok != (want != nil) {
 		t.Errorf("ok is %v (-want +got)\n%s", ok, diff)

@@ -25,8 +25,8 @@ func FromValues(values map[string]any) (s *Settings, ok bool, err error) {
 	if !ok {
 		return nil, false, nil
 	}
-	s, err = fromData(valuesOrigin, data)
-	s.Version, s.Values = VersionOfValues(values), true
+	s, err = fromData(InValues, "", data)
+	s.Version = VersionOfValues(values)
 	return s, true, err
 }
 
@@ -85,7 +85,7 @@ func FromApplication(app manifest.Object) (s *Settings, ok bool, err error) {
 		helm := manifest.Map(source, "helm")
 		values, err := inline(helm)
 		if err != nil && isChart(source) {
-			return &Settings{Health: health.Customizations{}, Partial: true, Values: true, Origin: valuesOrigin}, true, err
+			return &Settings{Health: health.Customizations{}, Partial: true, Kind: InValues, Origin: valuesOrigin}, true, err
 		}
 		files, _ := helm["valueFiles"].([]any)
 		more, _ := helm["fileParameters"].([]any)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/render"
@@ -20,6 +21,10 @@ type Problem struct {
 	Text string
 	// At is the position in a file, if that is known.
 	At manifest.Position
+	// Field is the path of the field of the source that it is about, with dots. "" is not known.
+	Field string
+	// Topic is what a warning about an ApplicationSet is about.
+	Topic generator.Topic
 	// Chart is the name of the missing chart, if it is one, and Values are the values that it would be rendered with, besides its own.
 	Chart  string
 	Values map[string]any
@@ -95,6 +100,9 @@ func NewProblem(class Class, err error) Problem {
 func (j *job) noteError(class Class, err error) *Problem {
 	p := j.note(class, "%v", err)
 	p.At, _ = manifest.PositionOf(err)
+	if errors.Is(err, errNoDirectory) {
+		p.Field = "path"
+	}
 	return p
 }
 

@@ -257,8 +257,8 @@ func (j *job) render() error {
 	}
 }
 
-// NoDirectory is the end of the problem text of a source whose path does not exist.
-const NoDirectory = "there is no such directory"
+// errNoDirectory says that the path of a source does not exist.
+var errNoDirectory = errors.New("there is no such directory")
 
 // locate finds the directory of the source.
 func (j *job) locate() error {
@@ -275,7 +275,7 @@ func (j *job) locate() error {
 	case err != nil:
 		return err
 	case kind == tree.None:
-		return fmt.Errorf("%s: %s", j.dir, NoDirectory)
+		return fmt.Errorf("%s: %w", j.dir, errNoDirectory)
 	case kind == tree.Regular:
 		return fmt.Errorf("%s: app path is not a directory", j.dir)
 	}

@@ -212,11 +212,10 @@ func (c candidates) argument(d manifest.Document) string {
 	if dir, ok := c.changed[d.Position]; ok {
 		return dir
 	}
-	name, built := strings.CutSuffix(d.File, manifest.Built)
-	if built {
-		name = filepath.Dir(name)
+	if d.Made == manifest.Built {
+		return filepath.Dir(d.File)
 	}
-	return name
+	return d.Name()
 }
 
 // noteRoots says which roots were found.

@@ -131,7 +131,7 @@ func (s Sets) expand(ctx context.Context, x appset.Expansion, docs []manifest.Do
 	}
 	res, err := x.Expand(ctx, docs)
 	for _, w := range res.Warnings {
-		s.Warn(w)
+		s.Warn(w.Text)
 	}
 	switch {
 	case err != nil || res.Sets > 0 || s.Passthrough:

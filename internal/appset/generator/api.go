@@ -134,7 +134,7 @@ func (r *run) ask(f *fields, q Question) (*Answer, error) {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
 	for _, w := range a.Warnings {
-		r.warned[f.path+": "+w] = true
+		r.warned[f.path+": "+w] = ""
 	}
 	n := len(q.Repositories)
 	if q.Ask == AskBranches && len(a.Branches) != n || q.Ask == AskPath && len(a.Exists) != n || q.Ask == AskDecision && a.Decision == nil {
@@ -176,7 +176,7 @@ func (r *run) chosen(f *fields, providers []provider) (provider, json.RawMessage
 		case chosen == nil:
 			chosen = &providers[i]
 		default:
-			r.warned[fmt.Sprintf("%s.%s: ignored, because %s is set too", f.path, p.name, chosen.name)] = true
+			r.warned[fmt.Sprintf("%s.%s: ignored, because %s is set too", f.path, p.name, chosen.name)] = ""
 		}
 	}
 	if chosen == nil {
@@ -204,7 +204,7 @@ func (r *run) providerSpec(path string, p provider, v any) (json.RawMessage, err
 	for _, name := range manifest.Keys(p.fields) {
 		if since := p.since[name]; since > 0 && r.Version != 0 && int(r.Version) < since {
 			if f.value[name] != nil {
-				r.warned[fmt.Sprintf("%s.%s: ignored, Argo CD knows it since 3.%d", f.path, name, since)] = true
+				r.warned[fmt.Sprintf("%s.%s: ignored, Argo CD knows it since 3.%d", f.path, name, since)] = ""
 			}
 			f.known = append(f.known, name)
 			continue

@@ -272,7 +272,7 @@ func (r *run) merge(f *fields, level int) ([]Set, error) {
 		}
 		for n, key := range keys {
 			if len(sets) > 0 && !slices.ContainsFunc(sets, func(s Set) bool { return s.Params[key] != nil }) {
-				r.warned[fmt.Sprintf("%s.mergeKeys[%d]: %q is %s of generators[%d]", f.path, n, key, NoParameter, i)] = true
+				r.warned[fmt.Sprintf("%s.mergeKeys[%d]: %q is no parameter of generators[%d]", f.path, n, key, i)] = KeyAbsent
 			}
 		}
 		if i == 0 {
@@ -300,9 +300,6 @@ func (r *run) merge(f *fields, level int) ([]Set, error) {
 	}
 	return base, nil
 }
-
-// NoParameter is in a warning about a merge key that a generator does not give.
-const NoParameter = "no parameter"
 
 // index finds sets by the values of their merge keys, which must differ within one generator.
 func (r *run) index(path string, keys []string, sets []Set) (byKey map[string]Set, order []string, err error) {

@@ -34,7 +34,7 @@ const UnknownField = "unknown field, ignored"
 func (f *fields) err() error {
 	for key := range f.value {
 		if !slices.Contains(f.known, key) && f.run != nil {
-			f.run.warned[f.path+"."+key+": "+UnknownField] = true
+			f.run.warned[f.path+"."+key+": "+UnknownField] = FieldUnknown
 		}
 	}
 	return errors.Join(f.errs...)

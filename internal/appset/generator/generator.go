@@ -84,19 +84,22 @@ type Result struct {
 }
 
 // Run evaluates one entry of spec.generators. The warnings are about fields that are ignored.
-func Run(ctx context.Context, cfg Config, path string, spec any) (results []Result, warnings []string, err error) {
+func Run(ctx context.Context, cfg Config, path string, spec any) (results []Result, warnings []Warning, err error) {
 	if cfg.MaxSets == 0 {
 		cfg.MaxSets = DefaultMaxSets
 	}
-	r := &run{Config: cfg, ctx: ctx, warned: map[string]bool{}}
+	r := &run{Config: cfg, ctx: ctx, warned: map[string]Topic{}}
 	results, err = r.transform(path, spec, 0)
-	return results, manifest.Keys(r.warned), err
+	for _, text := range manifest.Keys(r.warned) {
+		warnings = append(warnings, Warning{Topic: r.warned[text], Text: text})
+	}
+	return results, warnings, err
 }
 
 type run struct {
 	Config
 	ctx    context.Context
-	warned map[string]bool
+	warned map[string]Topic // by the text
 	// parameters counts the parameters of all sets so far.
 	parameters int
 }

@@ -73,7 +73,7 @@ func (r *run) gitSpec(f *fields) (*gitSpec, error) {
 		return nil, err
 	}
 	if len(g.directories) > 0 && len(g.files) > 0 {
-		r.warned[f.path+".files: ignored, because directories are set too"] = true
+		r.warned[f.path+".files: ignored, because directories are set too"] = ""
 	}
 	var err error
 	g.values, err = r.newValues(table)
@@ -204,7 +204,7 @@ func (r *run) gitFiles(g *gitSpec, tree Tree) ([]Set, error) {
 	}
 	for i, p := range g.files {
 		if deep := deeper(p.path, matched[i], files); deep != "" && !p.exclude {
-			r.warned[fmt.Sprintf("%s.files[%d].path: %q also matches %s, which is %s", g.path, i, p.path, deep, Deeper)] = true
+			r.warned[fmt.Sprintf("%s.files[%d].path: %q also matches %s, which is deeper than the pattern", g.path, i, p.path, deep)] = PatternDeeper
 		}
 	}
 	var sets []Set
@@ -223,9 +223,6 @@ func (r *run) gitFiles(g *gitSpec, tree Tree) ([]Set, error) {
 	}
 	return sets, errors.Join(errs...)
 }
-
-// Deeper ends a warning about a pattern that matches files in subdirectories.
-const Deeper = "deeper than the pattern"
 
 // deeper is a file that a pattern matches in a deeper directory than it has itself, "" for none: * matches slashes, too. With ** that is
 // meant.

@@ -66,7 +66,7 @@ func (r *run) element(path string, v any) (Params, error) {
 	}
 	for _, key := range []string{"true", "false"} {
 		if _, ok := element[key]; ok {
-			r.warned[path+"."+key+": YAML reads the keys y, yes, on, n, no and off as true and false; quote the key"] = true
+			r.warned[path+"."+key+": YAML reads the keys y, yes, on, n, no and off as true and false; quote the key"] = ""
 		}
 	}
 	if r.Engine.Go() {

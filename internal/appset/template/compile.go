@@ -79,7 +79,7 @@ func (c *compiler) text(path, s string) node {
 	}
 	n, err := c.engine.newProgram(path, s, c.engine.cfg.Options)
 	if err != nil {
-		c.errs = append(c.errs, fmt.Errorf("%s: %w", path, err))
+		c.errs = append(c.errs, fmt.Errorf("%s: %w", path, placed(path, err)))
 		return constant{s}
 	}
 	return n

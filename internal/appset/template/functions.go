@@ -1,7 +1,6 @@
 package template
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -28,9 +27,6 @@ var unstable = []string{
 // Unstable returns the names of the functions that answer differently each time. A template that calls one is an error here.
 func Unstable() []string { return slices.Clone(unstable) }
 
-// Different is in the error about such a function.
-const Different = "it answers differently each time"
-
 // base is the function map before it is tied to a budget.
 var base = sync.OnceValue(func() gotemplate.FuncMap {
 	funcs := sprig.GenericFuncMap()
@@ -39,7 +35,7 @@ var base = sync.OnceValue(func() gotemplate.FuncMap {
 	}
 	for _, name := range unstable {
 		funcs[name] = func(...any) (string, error) {
-			return "", errors.New(Different + ", so the Applications would never be in sync")
+			return "", &Error{Cause: Different, text: "it answers differently each time, so the Applications would never be in sync"}
 		}
 	}
 	fixTime(funcs)

@@ -2,7 +2,6 @@ package template
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -15,8 +14,7 @@ type optional struct {
 func (n *optional) render(x *execution) any {
 	before := len(x.errs)
 	v := n.program.render(x)
-	var missing *missingError
-	if len(x.errs) > before && errors.As(x.errs[before], &missing) {
+	if len(x.errs) > before && isMissing(x.errs[before]) {
 		x.errs = x.errs[:before]
 		return n.text
 	}

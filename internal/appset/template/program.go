@@ -88,8 +88,8 @@ func (n *program) render(x *execution) any {
 		x.errs = append(x.errs, pathError(n.path, err))
 		return ""
 	}
-	if strings.Contains(out, "<no value>") && e.warn[n.path] == "" {
-		e.warn[n.path] = `a parameter has no value, which Go templates print as "<no value>"; goTemplateOptions: ["missingkey=error"] makes it an error`
+	if strings.Contains(out, "<no value>") && e.warn[n.path] == (Warning{}) {
+		e.warn[n.path] = Warning{Text: `a parameter has no value, which Go templates print as "<no value>"; goTemplateOptions: ["missingkey=error"] makes it an error`}
 	}
 	return out
 }
@@ -132,13 +132,6 @@ func (e outputError) Error() string {
 	return fmt.Sprintf("the output is over the limit of %d bytes", int(e))
 }
 
-func pathError(path string, err error) error {
-	if path == "" {
-		return err
-	}
-	return fmt.Errorf("%s: %w", path, err)
-}
-
 var (
 	execPrefix  = regexp.MustCompile(`^template: [^ ]*:\d+:\d+: executing "[^"]*" at `)
 	parsePrefix = regexp.MustCompile(`^template: [^ ]*:(\d+): `)
@@ -158,21 +151,15 @@ func execError(err error) error {
 		return err
 	}
 	msg := AsWritten(execPrefix.ReplaceAllString(words.Ends(err.Error(), maxMessage), ""))
-	// These are the words by which Argo CD tells that a parameter is missing.
-	isMissing := strings.Contains(msg, "map has no entry for key") || strings.Contains(msg, "can't evaluate field")
+	text := msg
 	for _, p := range plainWords {
 		msg = p.jargon.ReplaceAllString(msg, p.plain)
 	}
-	if isMissing {
-		return &missingError{msg}
-	}
-	return errors.New(msg)
+	return caused(err, text, msg)
 }
 
-// missingError is about a parameter that is not there.
-type missingError struct{ text string }
-
-func (e *missingError) Error() string { return e.text }
+// nothing is in an error about a value that is not there.
+const nothing = "missing or null"
 
 // plainWords replaces Go types in errors of text/template by words about parameters.
 var plainWords = []struct {
@@ -185,18 +172,24 @@ var plainWords = []struct {
 	},
 	{
 		regexp.MustCompile(`nil pointer evaluating interface \{\}\.(\S+)$`),
-		"there is no $1, because what is in front of it is missing or null",
+		"there is no $1, because what is in front of it is " + nothing,
 	},
-	{regexp.MustCompile(`invalid value; expected (\S+)$`), "missing or null; a $1 is expected"},
+	{regexp.MustCompile(`invalid value; expected (\S+)$`), nothing + "; a $1 is expected"},
 }
+
+// undefined matches an error of text/template about a function that is not there.
+var undefined = regexp.MustCompile(`function "[^"]*" not defined$`)
 
 // parseError is about the text of a template.
 func parseError(err error) error {
 	msg := parsePrefix.ReplaceAllString(words.Ends(err.Error(), maxMessage), "line $1: ")
+	if !undefined.MatchString(msg) {
+		return errors.New(msg)
+	}
 	for _, name := range removed {
 		if strings.HasSuffix(msg, fmt.Sprintf("function %q not defined", name)) {
 			msg += "; Argo CD removes it from sprig, because it tells about the environment"
 		}
 	}
-	return errors.New(msg)
+	return &Error{Cause: Undefined, text: msg}
 }

@@ -62,8 +62,8 @@ func (n *simple) render(x *execution) any {
 		if p.name != "" {
 			if v, ok := x.params[p.name].(string); ok {
 				text = v
-			} else if x.engine.warn[n.path] == "" {
-				x.engine.warn[n.path] = "no parameter " + p.name + ", " + p.text + " " + Left
+			} else if x.engine.warn[n.path] == (Warning{}) {
+				x.engine.warn[n.path] = Warning{"no parameter " + p.name + ", " + p.text + " " + Left, true}
 			}
 		}
 		x.buf = append(x.buf, text...)

@@ -44,8 +44,8 @@ type Engine struct {
 	funcs   gotemplate.FuncMap
 	budget  budget
 	mutates bool
-	actions int // placeholders that were compiled
-	warn    map[string]string
+	actions int                // placeholders that were compiled
+	warn    map[string]Warning // by the path
 }
 
 // New returns an Engine.
@@ -60,7 +60,7 @@ func New(cfg Config) (*Engine, error) {
 	cfg.MaxOutput = orDefault(cfg.MaxOutput, 1<<20)
 	cfg.MaxValue = orDefault(cfg.MaxValue, 4<<20)
 	cfg.MaxSteps = orDefault(cfg.MaxSteps, 5_000_000)
-	e := &Engine{cfg: cfg, funcs: gotemplate.FuncMap{}, warn: map[string]string{}}
+	e := &Engine{cfg: cfg, funcs: gotemplate.FuncMap{}, warn: map[string]Warning{}}
 	e.budget = budget{
 		left: cfg.MaxSteps, maxValue: cfg.MaxValue, maxBound: 16 * cfg.MaxValue, output: maxTotalOutput, made: maxMade,
 		maxMade: maxMade, maxOutput: maxTotalOutput,
@@ -82,14 +82,23 @@ func (e *Engine) Mutates() bool { return e.mutates }
 // Go reports whether the engine is in Go template mode.
 func (e *Engine) Go() bool { return e.cfg.Go }
 
-// Left ends a warning about a placeholder that is no parameter.
+// Left ends the text of a warning about a placeholder that is no parameter.
 const Left = "is left as it is"
 
-// Warnings returns, in order, a line for each template that left a placeholder without a value.
-func (e *Engine) Warnings() []string {
-	var out []string
+// Warning is a line about a template that left a placeholder without a value.
+type Warning struct {
+	Text string
+	// Left says that the placeholder stays in the text: it is no parameter.
+	Left bool
+}
+
+// Warnings returns, in order, the warning of each template that has one.
+func (e *Engine) Warnings() []Warning {
+	var out []Warning
 	for _, path := range manifest.Keys(e.warn) {
-		out = append(out, path+": "+e.warn[path])
+		w := e.warn[path]
+		w.Text = path + ": " + w.Text
+		out = append(out, w)
 	}
 	return out
 }

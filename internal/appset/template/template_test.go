@@ -266,9 +266,9 @@ func TestWarnings(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := strings.Join(e.Warnings(), "\n")
-			if !strings.HasPrefix(got, tt.want) || strings.Contains(got, "\n") {
-				t.Errorf("got %q, want one line that starts with %q", got, tt.want)
+			got := e.Warnings()
+			if len(got) != 1 || !strings.HasPrefix(got[0].Text, tt.want) || got[0].Left == tt.cfg.Go {
+				t.Errorf("got %+v, want one line that starts with %q", got, tt.want)
 			}
 		})
 	}

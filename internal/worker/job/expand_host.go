@@ -51,7 +51,7 @@ func (w Workers) Expand(ctx context.Context, e appsetplugin.Evaluation) (*appset
 		Cost: costOfExpanded, LargeAsks: host.engine != nil, Owner: e.Call.Project,
 	})
 	if err != nil {
-		return &appset.Expanded{Warnings: warnings}, err
+		return &appset.Expanded{Warnings: generator.Warnings("", warnings...)}, err
 	}
 	return decodeExpanded(m)
 }
@@ -77,7 +77,7 @@ func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 		return nil, errAnswer
 	}
 	out := &appset.Expanded{
-		Objects: list, Sets: head.Sets, Rendered: head.Rendered, Warnings: head.Warnings,
+		Objects: list, Sets: head.Sets, Rendered: head.Rendered, Warnings: generator.Warnings("", head.Warnings...),
 		Reads: make([][]appset.Read, len(list)),
 	}
 	for i, n := range head.Read {
@@ -232,7 +232,7 @@ func (h *expandHost) generate(ctx context.Context, m worker.Message) (worker.Mes
 		}
 		blobs = append(blobs, data)
 	}
-	return worker.NewMessage(generated{res.Reads, res.Warnings}, blobs...)
+	return worker.NewMessage(generated{res.Reads, generator.Texts(res.Warnings)}, blobs...)
 }
 
 // fewWarnings reports whether warnings are within the limits of boundWarnings.

@@ -44,10 +44,10 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 	}
 	out, err := appsetplugin.Here{}.Expand(context.Background(), e)
 	if err != nil {
-		if len(out.Warnings) > 0 {
+		if warnings := generator.Texts(out.Warnings); len(warnings) > 0 {
 			_, askErr := h.Ask("warnings", worker.Message{
 				Head:  []byte("null"),
-				Blobs: [][]byte{packNames(boundWarnings(out.Warnings, maxFailureTexts))},
+				Blobs: [][]byte{packNames(boundWarnings(warnings, maxFailureTexts))},
 			})
 			err = errors.Join(err, askErr)
 		}
@@ -74,7 +74,7 @@ func boundWarnings(lines []string, texts int) []string {
 
 func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
 	head := expanded{
-		Sets: out.Sets, Rendered: out.Rendered, Warnings: boundWarnings(out.Warnings, maxWarningTexts),
+		Sets: out.Sets, Rendered: out.Rendered, Warnings: boundWarnings(generator.Texts(out.Warnings), maxWarningTexts),
 		Read: make([]int, len(out.Objects)),
 	}
 	known := map[*appset.Read]int{}
@@ -161,7 +161,7 @@ func (r *remote) Generate(_ context.Context, sets ...appset.Set) (*appset.Result
 	if err := m.Decode(&head); err != nil {
 		return nil, err
 	}
-	res := &appset.Result{Reads: head.Reads, Warnings: head.Warnings}
+	res := &appset.Result{Reads: head.Reads, Warnings: generator.Warnings("", head.Warnings...)}
 	for _, b := range m.Blobs {
 		list, err := objects(b)
 		if err != nil {

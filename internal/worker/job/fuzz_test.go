@@ -85,7 +85,7 @@ func FuzzExpanded(f *testing.F) {
 	reads := []appset.Read{{URL: "u", Revision: "r", Commit: "c"}}
 	m, err := encodeExpanded(&appset.Expanded{
 		Objects: []manifest.Object{{"a": "b"}, {}}, Reads: [][]appset.Read{reads, nil}, Sets: 1,
-		Rendered: 2, Warnings: []string{"w"},
+		Rendered: 2, Warnings: generator.Warnings("", "w"),
 	})
 	if err != nil {
 		f.Fatal(err)

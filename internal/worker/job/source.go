@@ -49,6 +49,7 @@ type foundProblem struct {
 	Class     source.Class      `json:"class"`
 	Text      string            `json:"text"`
 	At        manifest.Position `json:"at,omitzero"`
+	Field     string            `json:"field,omitempty"`
 	Chart     string            `json:"chart,omitempty"`
 	Namespace string            `json:"namespace,omitempty"`
 	Values    bool              `json:"values,omitempty"` // there is a blob with them
@@ -210,7 +211,9 @@ func decodeRendered(m worker.Message) (*source.Result, error) {
 	}
 	blobs := m.Blobs[1:]
 	for _, p := range head.Problems {
-		problem := source.Problem{Class: p.Class, Text: p.Text, At: p.At, Chart: p.Chart, Namespace: p.Namespace}
+		problem := source.Problem{
+			Class: p.Class, Text: p.Text, At: p.At, Field: p.Field, Chart: p.Chart, Namespace: p.Namespace,
+		}
 		if p.Values {
 			if len(blobs) == 0 {
 				return nil, errAnswer
@@ -248,7 +251,7 @@ func (l *listed) renderSource(h *worker.Host, m worker.Message) (worker.Message,
 	}
 	blobs := [][]byte{documents}
 	for _, p := range result.Problems {
-		head.Problems = append(head.Problems, foundProblem{p.Class, p.Text, p.At, p.Chart, p.Namespace, p.Values != nil})
+		head.Problems = append(head.Problems, foundProblem{p.Class, p.Text, p.At, p.Field, p.Chart, p.Namespace, p.Values != nil})
 		if p.Values != nil {
 			data, err := appendValue(nil, p.Values)
 			if err != nil {
