@@ -51,14 +51,6 @@ func run() int {
 func process() stdio {
 	return stdio{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Now: time.Now,
-		Terminal: cli.IsTerminal(os.Stderr), Size: cli.Size(os.Stdout), Quiet: quiet,
-	}
-}
-
-// quiet makes libraries print nothing on standard error. Kustomize prints deprecated fields there, for each build and without the file.
-// Panics are printed all the same.
-func quiet() {
-	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
-		os.Stderr = null
+		Terminal: cli.IsTerminal(os.Stderr), Size: cli.Size(os.Stdout), Quiet: cli.Quiet,
 	}
 }

@@ -23,3 +23,11 @@ func Size(f *os.File) func() (width, height int) {
 		return width, height
 	}
 }
+
+// Quiet makes libraries print nothing on standard error. Kustomize prints deprecated fields there, for each build and without the file.
+// Panics are printed all the same.
+func Quiet() {
+	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		os.Stderr = null
+	}
+}

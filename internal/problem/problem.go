@@ -8,7 +8,7 @@ import (
 	"io/fs"
 )
 
-// All takes an error apart into its problems.
+// All takes an error apart into its problems. An error of fmt.Errorf that wraps several is one problem: its members lack its words.
 func All(err error) []error {
 	if err == nil {
 		return nil
@@ -17,8 +17,12 @@ func All(err error) []error {
 	if !ok {
 		return []error{err}
 	}
+	members := list.Unwrap()
+	if joined := errors.Join(members...); joined == nil || joined.Error() != err.Error() {
+		return []error{err}
+	}
 	var out []error
-	for _, e := range list.Unwrap() {
+	for _, e := range members {
 		out = append(out, All(e)...)
 	}
 	return out

@@ -21,6 +21,19 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// TestOneSentence: an error that wraps two in one sentence keeps its words.
+func TestOneSentence(t *testing.T) {
+	kind, cause := errors.New("forbidden"), errors.New("no right to get secrets")
+	said := fmt.Errorf("reading secret %q: %w: %w", "token", kind, cause)
+	err := Wrap(errors.Join(said, errors.New("other")), func(e error) error { return fmt.Errorf("file: %w", e) })
+	if got, want := err.Error(), "file: reading secret \"token\": forbidden: no right to get secrets\nfile: other"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !errors.Is(err, kind) || !errors.Is(err, cause) {
+		t.Error("a cause is lost")
+	}
+}
+
 func TestPath(t *testing.T) {
 	for _, c := range []struct {
 		err  error
