@@ -194,11 +194,11 @@ func TestHealthScripts(t *testing.T) {
 func TestOurHealthScripts(t *testing.T) {
 	operation := `"operationState": {"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:05Z"}, "sync": {"status": "OutOfSync", "comparedTo": {}}, "resources": [{"status": "OutOfSync"}]`
 	for _, c := range []struct{ kind, rest, want string }{
-		{"Application", `"status": {}`, "Progressing waiting for Argo CD to look at it"},
+		{"Application", `"status": {}`, "Progressing waiting for Argo CD to reconcile it"},
 		{"Application", `"status": {"controllerNamespace": "argocd", "operationState": {"phase": "Running"}}, "metadata": {"name": "r", "namespace": "argocd", "annotations": {"argocd.argoproj.io/tracking-id": "r:argoproj.io/Application:argocd/r"}}`, "Healthy it deploys itself, so its sync does not wait for it"},
 		{
 			"Application", `"status": {"health": {"status": "Healthy"}, "reconciledAt": "2026-01-01T00:00:05Z", ` + operation + `}`,
-			"Progressing waiting for Argo CD to look at what its sync has done",
+			"Progressing waiting for Argo CD to compare it after its sync",
 		},
 		{
 			"Application", `"status": {"health": {"status": "Healthy"}, "reconciledAt": "2026-01-01T00:00:06Z", ` + operation + `}`,

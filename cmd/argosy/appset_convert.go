@@ -71,8 +71,8 @@ See docs/convert.md, also for a running cluster.`,
 	flags.BoolVar(&opts.GoTemplate, "go-template", false, "rewrite sets to Go templates, if that is proven to change no Application")
 	flags.BoolVarP(&opts.Recursive, "recursive", "R", false, "read subdirectories, too")
 	flags.StringVar(&opts.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for --go-template")
-	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`, for "+
-		"--go-template, and read the folder of --style folder from it; repeatable")
+	flags.StringArrayVar(&opts.repos, "repo", nil, "read a repository from a local directory, `URL=PATH[@REV]`, for the "+
+		"Git generators of --go-template and the folder of --style folder; repeatable")
 	flags.BoolVar(&opts.offline, "offline", false, "fetch nothing, for --go-template")
 	return cmd
 }

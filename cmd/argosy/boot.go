@@ -68,7 +68,7 @@ the boot was interrupted. 3: a check has failed, or the boot is not done within 
 	flags.BoolVar(&b.Fix, "fix", false,
 		"repair what a check finds, where that is safe: write the health check of Applications to argocd-cm")
 	flags.BoolVar(&b.Unwedge, "unwedge", false,
-		"end syncs that retry an old revision, or wait with it for 5 minutes, while the source has a new one, and sync the new one")
+		"end a sync of an old revision, and sync the new one, if the old sync has failed and is retried, or has waited for 5 minutes")
 	flags.BoolVar(&b.Force, "force", false, "boot even if a check fails; Argo CD must be installed")
 	flags.BoolVar(&b.ForceConflicts, "force-conflicts", false, "take fields of applied objects from other field managers")
 	flags.StringVar(&b.Install, "install", "",

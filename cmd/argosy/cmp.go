@@ -49,8 +49,8 @@ without them it is not used, so that a sidecar that you try out does not refresh
 cluster that you happen to work with.
 
 It also refreshes applications, in one of all replicas. An application is refreshed when the clock of its trigger
-repository ticks, and when the objects that it reads from S3 change. One that has the plugin appset and another
-repository is refreshed every --interval, to find new commits.
+repository ticks, and when the objects that it reads from S3 change. An application with the plugin appset and
+without a trigger repository is refreshed every --interval, so that Argo CD sees new commits.
 
 /healthz, /readyz and /metrics are at --listen. Each request is a line on standard error.`,
 		Example: `  argosy cmp
@@ -79,7 +79,7 @@ repository is refreshed every --interval, to find new commits.
 	flags.StringVar(&opts.Listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
 	flags.IntVar(&opts.Parallel, "parallel", 0,
 		"number of requests answered at once; others wait. Each plugin has half as many extra places for projects with no running "+
-			"request. Default and maximum: half of --workers, or all of up to three; without workers, four per processor")
+			"request. Default and maximum: half of --workers, but all if there are three or fewer; with --workers 0, four per processor")
 	flags.Int64Var(&opts.MaxUpload, "max-repository", 1024, "refuse repositories larger than this, packed, in `MIB`")
 	flags.DurationVar(&opts.Grace, "grace", 25*time.Second, "time for running requests to finish when the sidecar stops")
 	option.RegisterLog(flags, &opts.log)

@@ -70,10 +70,10 @@ func newHealthScriptCommand(std stdio) *cobra.Command {
 		Short: "Print a health check that makes sync waves wait for Applications, or for those of ApplicationSets",
 		Long: `Print a health check for argocd-cm that makes sync waves wait.
 
-applications, for ` + health.ApplicationKey + `: an Application is as healthy as it says, once Argo CD has compared its present spec
-and looked at its last sync. It is Progressing while a sync of it is about to start, running or failed. It need
-not be Synced, so a sync window does not hold up the next wave. An Application that deploys itself does not wait
-for itself.
+applications, for ` + health.ApplicationKey + `: an Application is Progressing until Argo CD has compared its
+present spec, while its sync is about to start or is running, until Argo CD has compared it after that sync, and
+if the sync has failed. Otherwise its health is the one in its status. It need not be Synced, so a sync window
+does not hold up the next wave. An Application that deploys itself does not wait for itself.
 
 applicationsets, for ` + health.ApplicationSetKey + `: a set is Progressing until its Applications are healthy and in sync. This is for
 those who cannot install the plugin. It needs an applicationset-controller with --enable-progressive-syncs; the

@@ -40,7 +40,7 @@ func newInstallCommand(std stdio) *cobra.Command {
 		Long: `Print what to add to an existing Argo CD, in the form in which it is installed: the plugins as a
 sidecar of its repo-server, the health check of Applications, rights, a policy, and trigger repositories.
 
-  manifests  plain manifests. Those of the repo-server and of argocd-cm have only what is added
+  manifests  plain manifests; those of the repo-server and of argocd-cm contain only the fields that are added
   kustomize  the directory of a component, for the kustomization that has your Argo CD; needs --dir
   argo-helm  values of the chart argo-cd
   operator   what to add to the resource ArgoCD of the operator, and manifests
@@ -84,13 +84,14 @@ any-namespace (Applications in other namespaces). See docs/install.md.`,
 	flags := cmd.Flags()
 	flags.Var(&target, "for", "how Argo CD is installed, "+target.Usage())
 	flags.StringVar(&opts.dir, "dir", "", "write files into `DIR` instead of printing them")
-	flags.StringSliceVar(&opts.With, "with", []string{"repo"}, "`PARTS` beside the plugins: "+strings.Join(install.Parts, ", "))
+	flags.StringSliceVar(&opts.With, "with", []string{"repo"}, "`PARTS` besides the plugins: "+strings.Join(install.Parts, ", "))
 	flags.BoolVar(&opts.SidecarOnly, "sidecar-only", false, "only the sidecar and the health check; the rest comes from the chart argosy")
 	flags.StringVar(&opts.Namespace, "namespace", argo.DefaultNamespace, "`NAMESPACE` of Argo CD")
 	flags.StringVar(&opts.Name, "argocd-name", "argocd",
 		"`NAME` that the names of Argo CD's workloads begin with; for the operator, the name of the ArgoCD resource")
 	flags.StringVar(&opts.Image, "image", "", "`IMAGE` of argosy; default: the one of this release")
-	flags.StringVar(&opts.PolicyFile, "policy", "", "`FILE` with what projects may do; default: the project default may read all buckets")
+	flags.StringVar(&opts.PolicyFile, "policy", "",
+		"`FILE` that says what projects may do; default: project \"default\" may read all buckets")
 	flags.DurationVar(&opts.Interval, "interval", 3*time.Minute, "`DURATION` between the ticks of trigger repositories")
 	flags.StringArrayVar(&opts.Env, "env", nil, "`NAME=VALUE` of a variable of the sidecar; argosy cmp --help lists them; repeatable")
 	flags.StringVar(&opts.EnvSecret, "env-secret", "", "`SECRET` whose keys become variables of the sidecar, such as AWS_ACCESS_KEY_ID")

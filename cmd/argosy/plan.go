@@ -42,8 +42,8 @@ Content that is not available is reported as unknown; it is never treated as emp
 something is broken, or if something unknown may hide Applications: a root, an Application of Applications, a
 set, a repository. --allow-unknown accepts named ones, --strict refuses everything unknown.
 
-With --diff it says what changes since a revision: Applications that are deleted, added or moved between
-waves, other sources, waves that stop waiting, and Applications whose manifests change (--manifests prints the
+With --diff it says what changes since a revision: Applications that are deleted, added, moved between waves or
+get another source, waves that stop waiting, and Applications whose manifests change (--manifests prints the
 objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3.
 An Application that nothing prunes stays in the cluster. With --max-deletions the exit code is 3 also if more
 Applications will be deleted. "--diff main..." compares with the last commit that main and HEAD have in common,

@@ -35,9 +35,9 @@ has changed in Git.
   /every/10m/team-a.git    ticks every 10 minutes, at a time of its own; any duration, any name
   /s3/BUCKET/PATH.git      has the objects under a path in a bucket, if the policy allows it (repositories.s3)
 
-Clocks contain nothing and are open to everybody. Buckets are served to --users, which Argo CD takes from a
-repository Secret (username, password), or to everybody who reaches the server with --anonymous-buckets; one of
-the two must be set if the policy serves any.
+The first two kinds are clocks: they contain nothing and are open to everybody. Buckets are served to --users,
+which Argo CD takes from a repository Secret (username, password), or with --anonymous-buckets to everybody who
+reaches the server; one of the two flags must be set if the policy serves buckets.
 
 Nothing is stored: a commit follows from the name, the interval and the time, or from what is in the bucket, so
 replicas agree and a restart changes nothing. While a bucket cannot be read, or is empty, its last tree is

@@ -30,11 +30,12 @@ reached at the same time.
   --for synced         ROOT and everything below it exist and are Synced, and no sync runs
   --for revision=SHA   ROOT is Synced to this commit; the first 7 characters are enough
 
-After a push, everything can still be healthy from the old commit: wait for the revision, too. An Application
-that does not exist yet is waited for.
+After a push, everything can still be healthy from the old commit: wait for the revision, too. The
+command also waits for an Application that does not exist yet.
 
-Exit code 0: reached. 1: the cluster cannot be read, or interrupted. 2: usage. 3: not reached within --timeout;
-standard error then lists the Applications that did not reach it, and the causes, as argosy why prints them.
+Exit code 0: reached. 1: the cluster cannot be read, or the command was interrupted. 2: usage. 3: not reached
+within --timeout; standard error then lists the Applications that did not reach it, and the causes, as argosy why
+prints them.
 See docs/live.md.`,
 		Example: `  argosy wait root --for healthy --timeout 20m
   argosy wait root --for revision=$(git rev-parse HEAD) --for healthy`,

@@ -140,8 +140,8 @@ func (g *guard) sets(ctx context.Context, destination string, children *Children
 		return nil
 	}
 	if children.Remote {
-		return fmt.Errorf("refused: it would prune ApplicationSets in another cluster, and their Applications with them: %s; if this is "+
-			"meant, set the parameter prune-sets to true", words.First(names(gone), maxNames))
+		return fmt.Errorf("refused: this answer would prune ApplicationSets in another cluster, and their Applications with them: %s; if "+
+			"this is meant, set the parameter prune-sets to true", words.First(names(gone), maxNames))
 	}
 	owned, err := g.live.OwnedBy(ctx, gone)
 	if err != nil {
@@ -155,7 +155,7 @@ func (g *guard) sets(ctx context.Context, destination string, children *Children
 	for _, set := range gone {
 		total += owned[set]
 	}
-	return fmt.Errorf("refused: it would prune ApplicationSets, and with them the %s that they own: %s; move them first with "+
+	return fmt.Errorf("refused: this answer would prune ApplicationSets, and with them the %s that they own: %s; move them first with "+
 		"\"argosy appset handover --folder %s\"; if deleting is meant, set the parameter prune-sets to true",
 		words.Count(total, "Application"), words.First(names(gone), maxNames), g.self)
 }
@@ -215,10 +215,10 @@ func (g *guard) count(children *Children, there, stays map[argo.Ref]bool) error 
 		return nil
 	}
 	if len(before) == 0 {
-		return fmt.Errorf("refused: it would delete %d of %d Applications, and at most %d may be deleted at once: %s; if this is "+
-			"meant, set the parameter max-delete to %d", len(now), all, allowed, words.First(names(now), maxNames), total)
+		return fmt.Errorf("refused: this answer would delete %d of %d Applications, and at most %d may be deleted at once: %s; if this "+
+			"is meant, set the parameter max-delete to %d", len(now), all, allowed, words.First(names(now), maxNames), total)
 	}
-	return fmt.Errorf("refused: it would delete %d Applications, with those of the last hour %d of %d, and at most %d may be deleted in "+
-		"an hour: %s; if this is meant, set the parameter max-delete to %d",
+	return fmt.Errorf("refused: this answer would delete %d Applications, which makes %d of %d in the last hour, and at most %d may be "+
+		"deleted in an hour: %s; if this is meant, set the parameter max-delete to %d",
 		len(now), total, all, allowed, words.First(names(now), maxNames), total)
 }

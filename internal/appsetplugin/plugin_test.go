@@ -314,7 +314,7 @@ func TestGenerate(t *testing.T) {
 func TestGuard(t *testing.T) {
 	old := strings.Fields("a b c d e f g h i j")
 	refused := func(n, of, allowed int, names string) string {
-		return fmt.Sprintf("refused: it would delete %d of %d Applications, and at most %d may be deleted at once: %s; if this is meant, set the parameter max-delete to %d", n, of, allowed, names, n)
+		return fmt.Sprintf("refused: this answer would delete %d of %d Applications, and at most %d may be deleted at once: %s; if this is meant, set the parameter max-delete to %d", n, of, allowed, names, n)
 	}
 	many := make([]string, 100)
 	for i := range many {
@@ -401,7 +401,7 @@ func TestGuardWindow(t *testing.T) {
 	wants(answer(there(all), "a b c d e f g h", ""), "") // again, before they are gone
 	now = now.Add(30 * time.Minute)
 	wants(answer(there("a b c d e f g h"), "a b c d", ""),
-		"refused: it would delete 4 Applications, with those of the last hour 12 of 16, and at most 8 may be deleted in an hour: e, f, g, h; if this is meant, set the parameter max-delete to 12")
+		"refused: this answer would delete 4 Applications, which makes 12 of 16 in the last hour, and at most 8 may be deleted in an hour: e, f, g, h; if this is meant, set the parameter max-delete to 12")
 	wants(answer(there("a b c d e f g h"), "a b c d", "11"), "max-delete to 12")
 	// What deletes nothing is not refused, whatever was before; and what comes back is not gone.
 	wants(answer(there("a b c d e f g h"), "a b c d e f g h", "0"), "")
@@ -413,23 +413,23 @@ func TestGuardWindow(t *testing.T) {
 	// Another process has seen nothing: the last sync of the parent counts.
 	removals = &appsetplugin.Removals{}
 	l := live{children: strings.Fields("a b c d e f g h"), pruned: strings.Fields("i j k l m n o p"), prunedAt: now.Add(-59 * time.Minute)}
-	wants(answer(l, "a b c d", ""), "with those of the last hour 12 of 16")
+	wants(answer(l, "a b c d", ""), "which makes 12 of 16 in the last hour")
 	l.prunedAt = now.Add(-time.Hour)
 	wants(answer(l, "a b c d", ""), "")
 	// Both know the same: it counts once.
 	wants(answer(live{children: strings.Fields("a b c d"), pruned: strings.Fields("e f g h"), prunedAt: now}, "a b c", ""),
-		"with those of the last hour 5 of 8")
+		"which makes 5 of 8 in the last hour")
 }
 
 // TestGuardKeeps: only what Argo CD keeps counts as staying.
 func TestGuardKeeps(t *testing.T) {
 	for hook, want := range map[string]string{
 		"Skip":              "",
-		"PreSync":           "refused: it would delete 4 of 4 Applications",
-		"PostDelete":        "refused: it would delete 4 of 4 Applications",
-		"Sync":              "refused: it would delete 4 of 4 Applications",
+		"PreSync":           "refused: this answer would delete 4 of 4 Applications",
+		"PostDelete":        "refused: this answer would delete 4 of 4 Applications",
+		"Sync":              "refused: this answer would delete 4 of 4 Applications",
 		"presync":           `the hook type "presync" is refused`,
-		"'presync,PreSync'": "refused: it would delete 4 of 4 Applications",
+		"'presync,PreSync'": "refused: this answer would delete 4 of 4 Applications",
 	} {
 		text := strings.Replace(elements("a b c d"), "{name: '{{name}}'}",
 			"{name: '{{name}}', annotations: {argocd.argoproj.io/hook: "+hook+"}}", 1)
@@ -442,7 +442,7 @@ func TestGuardKeeps(t *testing.T) {
 
 // TestGuardSets: an answer that prunes ApplicationSets deletes what they own, so it is refused, whatever max-delete is.
 func TestGuardSets(t *testing.T) {
-	const refused = `refused: it would prune ApplicationSets, and with them the 5 Applications that they own: other, x; move them first with "argosy appset handover --folder argocd/root"; if deleting is meant, set the parameter prune-sets to true`
+	const refused = `refused: this answer would prune ApplicationSets, and with them the 5 Applications that they own: other, x; move them first with "argosy appset handover --folder argocd/root"; if deleting is meant, set the parameter prune-sets to true`
 	for name, c := range map[string]struct {
 		live  live
 		prune string
@@ -455,7 +455,7 @@ func TestGuardSets(t *testing.T) {
 		"not a flag":              {live: live{sets: map[string]int{"x": 2}}, prune: "yes", err: "prune-sets must be true or false"},
 		"in another cluster": {
 			live: live{sets: map[string]int{"x": 0}, remote: true},
-			err:  "refused: it would prune ApplicationSets in another cluster, and their Applications with them: x",
+			err:  "refused: this answer would prune ApplicationSets in another cluster, and their Applications with them: x",
 		},
 		"several sources": {live: live{sets: map[string]int{"x": 2}, sources: 2}},
 		"no answer": {

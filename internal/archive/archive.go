@@ -2,8 +2,8 @@
 //
 // Extract promises that every name stays below the root, that there are regular files only, each name once, and that
 // time and memory are bounded by Limits whatever the archive says about itself. Links, devices, absolute names, names
-// with "..", duplicates and encrypted or damaged entries are refused; the whole archive is, since half of one would
-// delete what the other half deployed.
+// with "..", duplicates and encrypted or damaged entries are refused. Then the whole archive is refused, because deploying
+// half of it would delete what the other half has deployed.
 package archive
 
 import (

@@ -213,7 +213,7 @@ func sidecars(pods []manifest.Object, plugin string) (Verdict, string, string) {
 	case others > 0:
 		return Unknown, notRendered + ", and no sidecar of the repo-server has its name; another one may serve it", ""
 	}
-	return Failed, "the repo-server's Pods have no sidecar", "add the plugin as a sidecar: docs/plugin.md"
+	return Failed, "the repo-server's Pods have no sidecar", "add the plugins with argosy install: docs/install.md"
 }
 
 // checkTriggers checks trigger repositories as far as possible: only the repo-server knows whether it reaches them.
@@ -255,7 +255,7 @@ func (b *boot) trigger(ctx context.Context, shown, address string) Check {
 		c.Text += "; its Service cannot be read: " + live.Brief(err)
 	case service == nil:
 		c.Verdict, c.Text = Failed, fmt.Sprintf("there is no Service %s in namespace %s", parts[0], namespace)
-		c.Fix = "install argosy repo: docs/repo.md"
+		c.Fix = "add it with argosy install --with repo: docs/install.md"
 	default:
 		c.Text += fmt.Sprintf("; the Service %s/%s exists", namespace, parts[0])
 	}

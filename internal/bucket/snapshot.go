@@ -89,7 +89,7 @@ func (r *Reader) Read(ctx context.Context, req Request) (*Snapshot, error) {
 
 // late says how far it got.
 func (r *Reader) late(ctx context.Context, req Request, s Stats) error {
-	return fmt.Errorf("%s: %w; there were %d answers to listings and %d objects were read", r.url(req), context.Cause(ctx), s.Lists, s.Gets)
+	return fmt.Errorf("%s: %w; until then Argosy got %d listings and read %d objects", r.url(req), context.Cause(ctx), s.Lists, s.Gets)
 }
 
 func (r *Reader) url(req Request) URL { return URL{r.Bucket, req.Path} }

@@ -284,7 +284,7 @@ func TestLate(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	m.OnGet = func(string) error { cancel(errors.New("not finished after 45s")); return ctx.Err() }
 	_, err := newReader(m).Read(ctx, bucket.Request{Path: "p"})
-	if want := "s3://b/p: not finished after 45s; there were 2 answers to listings and 0 objects were read"; err == nil ||
+	if want := "s3://b/p: not finished after 45s; until then Argosy got 2 listings and read 0 objects"; err == nil ||
 		err.Error() != want {
 		t.Error(err)
 	}

@@ -2,7 +2,7 @@
 // but in process.
 //
 // It promises that an answer is all or nothing and an error is one line; that a request ends before its deadline, and says
-// what was slow; that identical requests which wait are answered by one call, never by one that began before they asked;
+// what was slow; that identical requests which wait are answered by one call, never by one that began before they arrived;
 // that no more than so many calls run at once, and that no project and no plugin can take them all from others; and that a
 // panic or a client that goes away hurts one request only. What a client sends is not trusted: size, checksum, names and
 // number of files are checked, and only what the plugin wants of a repository is unpacked, into memory.

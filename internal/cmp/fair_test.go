@@ -278,7 +278,7 @@ func TestLargeHeads(t *testing.T) {
 	for i := range 3 {
 		_, err := cmptest.Generate(t.Context(), f.socket, large(fit+i))
 		if s := status.Convert(err); s.Code() != codes.ResourceExhausted ||
-			!strings.HasPrefix(s.Message(), `requests of project "bad" that are not answered yet have 15`) {
+			!strings.HasPrefix(s.Message(), `unanswered requests of project "bad" have 15`) {
 			t.Fatalf("%v %q", s.Code(), s.Message())
 		}
 	}

@@ -34,8 +34,8 @@ func (h *heads) take(project string, n int) error {
 	refused := func(whose string, sum, limit int) error {
 		return &coded{
 			codes.ResourceExhausted,
-			fmt.Errorf("requests %s that are not answered yet have %d KiB of parameters, this one has %d KiB, and the limit is %d KiB "+
-				"together", whose, sum>>10, n>>10, limit>>10),
+			fmt.Errorf("unanswered requests %s have %d KiB of parameters, this one has %d KiB more, and the limit for all of them is "+
+				"%d KiB; try again", whose, sum>>10, n>>10, limit>>10),
 		}
 	}
 	switch {

@@ -17,12 +17,12 @@ func TestHeads(t *testing.T) {
 	}
 	take("a", projectHeads/2, "")
 	take("a", projectHeads/2, "")
-	take("a", 1024, `requests of project "a" that are not answered yet have 16384 KiB of parameters, this one has 1 KiB, and the limit is 16384 KiB together`)
+	take("a", 1024, `unanswered requests of project "a" have 16384 KiB of parameters, this one has 1 KiB more, and the limit for all of them is 16384 KiB; try again`)
 	for _, project := range strings.Split("b c d", " ") {
 		take(project, projectHeads, "")
 	}
 	take("e", 1024, "") // though all is taken
-	take("e", 1024, "requests of all projects that are not answered yet have 65537 KiB of parameters, this one has 1 KiB, and the limit is 65536 KiB together")
+	take("e", 1024, "unanswered requests of all projects have 65537 KiB of parameters, this one has 1 KiB more, and the limit for all of them is 65536 KiB; try again")
 	h.give("a", projectHeads/2)
 	take("e", 1024, "")
 	take("a", projectHeads/2-2048, "")

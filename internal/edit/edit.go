@@ -73,7 +73,7 @@ func (e *editor) find(parent *plan.Application, item *plan.Item) (place, error) 
 	}
 	switch kind {
 	case source.Directory:
-		return place{}, fmt.Errorf("no work tree has %s as it is deployed", at.Name())
+		return place{}, fmt.Errorf("not verbatim in a file of a work tree (%s)", at.Name())
 	case source.Kustomize:
 		return place{}, fmt.Errorf("generated or changed by the Kustomization of %s", parent.Name)
 	}

@@ -57,8 +57,8 @@ func checkPack(pack io.Reader) (objects int, err error) {
 			return 0, err
 		}
 		if total += result; result > maxObject || total > maxUnpacked {
-			return 0, fmt.Errorf("an object in it has %d bytes, or all %d, over the limits of %d and %d", result, total, int64(maxObject),
-				int64(maxUnpacked))
+			return 0, fmt.Errorf("its first objects have %d bytes, the last of them %d: over the limits of %d for all or %d for one", total,
+				result, int64(maxUnpacked), int64(maxObject))
 		}
 		if err := c.add(o, result); err != nil {
 			return 0, err

@@ -138,8 +138,8 @@ func (r *Remote) evict() error {
 		}
 	}
 	if disk >= keepDisk || memory >= keepMemory {
-		return fmt.Errorf("commits of other repositories that are in use take %d MiB on disk and %d MiB of memory, and no more than %d "+
-			"and %d are kept; try again",
+		return fmt.Errorf("the commits that running requests use take %d MiB on disk and %d MiB of memory, and the limits are %d and "+
+			"%d MiB; try again",
 			disk>>20, memory>>20, int64(keepDisk)>>20, int64(keepMemory)>>20)
 	}
 	return nil

@@ -218,8 +218,8 @@ func (f *folder) agree(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("ApplicationSet %s: %s", r.Set, lack))
 		}
 		if !convert.Updates(r.origin) {
-			f.Tell(fmt.Sprintf("note: ApplicationSet %s does not update Applications; on the way back from the plugin, the controller "+
-				"takes them for new, and overwrites changes by hand once", r.Set))
+			f.Tell(fmt.Sprintf("note: ApplicationSet %s does not update Applications; after --back, the controller treats its "+
+				"Applications as new, and overwrites manual changes once", r.Set))
 		}
 		r.target = f.root // its ignoreDifferences count
 		more, err := r.compare(ctx)

@@ -52,7 +52,7 @@ func (f *folder) isOwned() (bool, string) {
 		missing = append(missing, ref.String())
 	}
 	if len(missing) > 0 {
-		return false, fmt.Sprintf("the controller does not own %s yet; does it run?", words.Some(missing))
+		return false, fmt.Sprintf("the controller does not own %s yet; check that it runs", words.Some(missing))
 	}
 	if gone := resourcesOf(f.root, argo.KindApplication, pruned); len(gone) > 0 {
 		return false, fmt.Sprintf("Application %s would prune %s", f.Set, words.Some(texts(gone)))

@@ -534,7 +534,7 @@ func TestBroken(t *testing.T) {
 		},
 		"controller": {
 			func(c *cluster) { c.absent = true },
-			"step 2: the applicationset-controller has not answered yet; does it run?: not done",
+			"step 2: the applicationset-controller has not answered yet; check that it runs: not done",
 		},
 		"Application": {
 			func(c *cluster) { c.gone = "Application/web-a" },

@@ -170,7 +170,7 @@ func (r *run) isStopped() (bool, string) {
 			return true, ""
 		}
 	}
-	return false, "the applicationset-controller has not answered yet; does it run?"
+	return false, "the applicationset-controller has not answered yet; check that it runs"
 }
 
 func (r *run) stop(ctx context.Context) error {
@@ -292,7 +292,7 @@ func (r *run) isOwned() (bool, string) {
 		return false, "the controller has no such set"
 	}
 	missing := differing(r.owned(), r.names)
-	return len(missing) == 0, fmt.Sprintf("the controller does not own %s yet; does it run?", words.Some(missing))
+	return len(missing) == 0, fmt.Sprintf("the controller does not own %s yet; check that it runs", words.Some(missing))
 }
 
 func (r *run) restore(ctx context.Context) error {

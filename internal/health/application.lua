@@ -78,7 +78,7 @@ end
 
 local own = status.health
 if own == nil or empty(own.status) then
-  return health("Progressing", "waiting for Argo CD to look at it")
+  return health("Progressing", "waiting for Argo CD to reconcile it")
 end
 if annotations["argocd.argoproj.io/skip-reconcile"] == "true" then
   return health(own.status, own.message)
@@ -104,11 +104,11 @@ if seen == nil then
   return health("Progressing", "waiting for Argo CD to compare it with its source")
 end
 if not same(spec.destination, seen.destination) then
-  return health("Progressing", "waiting for Argo CD to look at its new destination")
+  return health("Progressing", "waiting for Argo CD to compare it with its new destination")
 end
 -- With a hydrator the source that is compared is made by Argo CD.
 if spec.sourceHydrator == nil and not (same(spec.source, seen.source) and same(spec.sources, seen.sources)) then
-  return health("Progressing", "waiting for Argo CD to look at its new source")
+  return health("Progressing", "waiting for Argo CD to compare it with its new source")
 end
 
 -- Argo CD clears the operation before it looks at what the operation has done, and what is not deployed yet does not make an Application unhealthy: so
@@ -131,7 +131,7 @@ local function lookedAtSync()
 end
 
 if sync.status == "OutOfSync" and not lookedAtSync() then
-  return health("Progressing", "waiting for Argo CD to look at what its sync has done")
+  return health("Progressing", "waiting for Argo CD to compare it after its sync")
 end
 if sync.status ~= "Synced" and own.status == "Healthy" and operation ~= nil and (operation.phase == "Failed" or operation.phase == "Error") then
   return health("Progressing", "its last sync has failed: " .. (operation.message or ""))

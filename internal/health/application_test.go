@@ -75,7 +75,7 @@ func TestApplicationScript(t *testing.T) {
 		"healthy": {want: "Healthy", copied: "Healthy"},
 		"new": {
 			replace: []string{"status:\n  health: {status: Healthy}\n", "was:\n"}, want: "Progressing", copied: "Progressing",
-			message: "waiting for Argo CD to look at it",
+			message: "waiting for Argo CD to reconcile it",
 		},
 		"no health": {replace: []string{"  health: {status: Healthy}\n", ""}, want: "Progressing", copied: "Progressing"},
 		"progressing": {
@@ -98,7 +98,7 @@ func TestApplicationScript(t *testing.T) {
 				"spec:\n  project: default\n  source: {repoURL: https://git.example.com/x, path: web",
 				"spec:\n  project: default\n  source: {repoURL: https://git.example.com/x, path: bad",
 			}, want: "Progressing", copied: "Healthy",
-			message: "waiting for Argo CD to look at its new source",
+			message: "waiting for Argo CD to compare it with its new source",
 		},
 		"new revision": {
 			replace: []string{"targetRevision: main}\n  destination", "targetRevision: v2}\n  destination"},
@@ -114,7 +114,7 @@ func TestApplicationScript(t *testing.T) {
 		}, want: "Progressing", copied: "Healthy"},
 		"new destination": {
 			replace: []string{"namespace: web}\nstatus", "namespace: other}\nstatus"}, want: "Progressing",
-			copied: "Healthy", message: "waiting for Argo CD to look at its new destination",
+			copied: "Healthy", message: "waiting for Argo CD to compare it with its new destination",
 		},
 		"several sources": {replace: []string{"  source: {repoURL: https://git.example.com/x, path: web, targetRevision: main}\n  destination", "  sources: [{repoURL: https://git.example.com/x, path: web}]\n  destination"}, want: "Progressing", copied: "Healthy"},
 		"never compared":  {replace: []string{"    comparedTo:\n      source: {repoURL: https://git.example.com/x, path: web, targetRevision: main}\n      destination: {server: https://kubernetes.default.svc, namespace: web}\n", ""}, want: "Progressing", copied: "Healthy"},
@@ -143,7 +143,7 @@ func TestApplicationScript(t *testing.T) {
 
 		"operation just done, before the comparison": {
 			replace: justSynced, want: "Progressing", copied: "Healthy",
-			message: "waiting for Argo CD to look at what its sync has done",
+			message: "waiting for Argo CD to compare it after its sync",
 		},
 		"operation just done, in the second of the last comparison": {replace: with(justSynced, "2026-01-01T00:00:05Z",
 			"2026-01-01T00:00:00Z"), want: "Progressing", copied: "Healthy"},
@@ -279,7 +279,7 @@ func TestApplicationSetScript(t *testing.T) {
 	const upToDate = "conditions: [{type: ErrorOccurred, status: 'False'}, {type: ParametersGenerated, status: 'True'}, {type: ResourcesUpToDate, status: 'True', message: generated}]"
 	const a, b = "{name: a, status: Synced, health: {status: Healthy}}", "{name: b, status: Synced, health: {status: Healthy}}"
 	for name, c := range map[string]struct{ status, want, message string }{
-		"new": {"", "Progressing", "waiting for the applicationset-controller to look at it"},
+		"new": {"", "Progressing", "waiting for the applicationset-controller to reconcile it"},
 		"no Applications yet": {
 			upToDate, "Progressing",
 			"it lists no Applications; the applicationset-controller needs --enable-progressive-syncs",
@@ -311,11 +311,11 @@ func TestApplicationSetScript(t *testing.T) {
 		},
 		"not looked at": {
 			upToDate + "\n  resources: [" + a + ", {name: b, health: {}}]", "Progressing",
-			"waiting for Argo CD to look at Application b",
+			"waiting for Argo CD to reconcile Application b",
 		},
 		"no health": {
 			upToDate + "\n  resources: [{name: b, status: Synced}]", "Progressing",
-			"waiting for Argo CD to look at Application b",
+			"waiting for Argo CD to reconcile Application b",
 		},
 		"degraded": {upToDate +
 			"\n  resources: [{name: x, status: Synced, health: {status: Progressing}}, {name: b, status: Synced, health: {status: Degraded}}]", "Degraded", "Application b is Degraded"},

@@ -36,7 +36,7 @@ if rollout ~= nil then
   return health("Progressing", rollout.message)
 end
 if condition("ResourcesUpToDate", "True") == nil then
-  return health("Progressing", "waiting for the applicationset-controller to look at it")
+  return health("Progressing", "waiting for the applicationset-controller to reconcile it")
 end
 
 local listed, degraded, waiting = 0, nil, nil
@@ -47,7 +47,7 @@ for _, app in pairs(status.resources or {}) do
   if own == "Degraded" and sync == "Synced" then
     degraded = degraded or "Application " .. app.name .. " is Degraded"
   elseif own == "" or sync == "" then
-    waiting = waiting or "waiting for Argo CD to look at Application " .. app.name
+    waiting = waiting or "waiting for Argo CD to reconcile Application " .. app.name
   elseif own ~= "Healthy" or sync ~= "Synced" then
     waiting = waiting or "Application " .. app.name .. " is " .. own .. " and " .. sync
   end

@@ -134,7 +134,7 @@ func (i *Install) alone(ctx context.Context, except []string) error {
 			c, _ := v.(map[string]any)
 			return manifest.String(c, "name") == i.Sidecar
 		}) && !slices.Contains(except, manifest.String(o, "metadata", "name")) {
-			return fmt.Errorf("%s still has the container %s, and does not start again without the objects that would be deleted; remove "+
+			return fmt.Errorf("%s still has the container %s, which does not start without the objects that --remove deletes; remove "+
 				"the container where it was added (--for operator, --argocd-name NAME, values of the chart argo-cd, a Kustomize "+
 				"component), and run this again", live.KeyOf(o), i.Sidecar)
 		}

@@ -80,7 +80,7 @@ func (l *Lease) lead(ctx context.Context, work func(ctx context.Context)) {
 // renew renews the Lease until that fails for too long, or the context ends. Others count from when the API server was told, which is
 // after it was asked: so it has stopped before any of them could begin.
 func (l *Lease) renew(ctx context.Context) error {
-	idle := errors.New("this process did not run meanwhile")
+	idle := errors.New("this process was paused")
 	last := idle
 	for renewed := l.began; ; {
 		l.wait(ctx)

@@ -566,7 +566,7 @@ func TestLeaseSuspended(t *testing.T) {
 	answers(0)
 	e.pass(1)
 	e.passes(1, time.Minute)
-	expect(t, a, "error: the Lease argosy-refresh could not be renewed for 1m0s: this process did not run meanwhile")
+	expect(t, a, "error: the Lease argosy-refresh could not be renewed for 1m0s: this process was paused")
 	expect(t, a, "stops")
 }
 

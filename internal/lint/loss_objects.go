@@ -18,8 +18,8 @@ var ruleDeleteHook = Rule{
 			"post-delete-finalizer.argocd.argoproj.io by hand.",
 	},
 	Family: Loss,
-	Why: "Hooks of a deletion are rendered when it happens, from the target revision of that moment; an error is tried again and " +
-		"again (executePostDeleteHooks in controller/hook.go, read in 3.2.11).",
+	Why: "Argo CD renders PostDelete hooks when it deletes the Application, from the target revision at that moment, and retries " +
+		"without end if that fails (executePostDeleteHooks in controller/hook.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			if s.item == nil || s.has("git") == nil {

@@ -77,7 +77,7 @@ var ruleComponent = Rule{
 	Rule: plan.Rule{
 		Name: "component-deployed", Kind: plan.Advice, Severity: plan.Warning,
 		Means: "The directory of the Application is a Kustomize Component: a part that other Kustomizations include. Deployed by " +
-			"itself, its objects are there twice, or its patches have nothing to change.",
+			"itself, it creates its objects a second time, or its patches have nothing to change.",
 		Cure: "Exclude the directory in the generator (exclude: true), or deploy a Kustomization that includes the Component.",
 	},
 	Family: Names,

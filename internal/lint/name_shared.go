@@ -14,8 +14,8 @@ import (
 var ruleSharedObject = Rule{
 	Rule: plan.Rule{
 		Name: "shared-object", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "Two Applications deploy one object. Each sync overwrites the other's, one of the two is always OutOfSync, and " +
-			"deleting or pruning in one takes the object from the other.",
+		Means: "Two Applications deploy one object. Each sync overwrites what the other Application has applied, one of the two is " +
+			"always OutOfSync, and deleting or pruning in one takes the object from the other.",
 		Cure: "Keep the object in one Application.",
 	},
 	Family: Names,

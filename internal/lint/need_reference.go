@@ -33,8 +33,8 @@ var ruleHookNeedsLater = Rule{
 		Cure: "Turn what the hook needs into a hook of an earlier wave, or move the hook to a later phase.",
 	},
 	Family: Waves,
-	Why: "A sync waits for the end of each hook before it goes on, also of a Helm hook for upgrades, which Argo CD runs at the first " +
-		"sync, too (pkg/sync/hook/helm/type.go of gitops-engine, read in 3.2.11).",
+	Why: "A sync waits until each hook has ended before it goes on. Argo CD runs Helm hooks for upgrades at the first sync, too " +
+		"(pkg/sync/hook/helm/type.go of gitops-engine, read in 3.2.11).",
 	check: func(p *pass) {
 		p.deadlocks(func(r plan.Reference) bool { return r.Item.Hook })
 	},

@@ -207,7 +207,7 @@ var ruleNotInterpolated = Rule{
 		Name: "generator-not-interpolated", Kind: plan.Advice, Severity: plan.Warning,
 		Means: "A generator has a placeholder that nothing replaces. Only the second generator of a matrix gets parameters, those " +
 			"of the first; everywhere else the braces are taken as they are written.",
-		Cure: "Put the generator behind the one that gives the parameter, in a matrix.",
+		Cure: "Use a matrix: first the generator that gives the parameter, then this one.",
 	},
 	Family:  Templates,
 	instead: func(f plan.Finding) bool { return f.Rule == plan.RuleSetEmpty },
@@ -262,8 +262,8 @@ func lacks(err error) bool {
 var ruleOwnValues = Rule{
 	Rule: plan.Rule{
 		Name: "values-use-own-parameter", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "A value of the second generator of a matrix uses a parameter of its own. Before Argo CD 3.4 values there are " +
-			"rendered with the parameters of the first generator only, so it has no value.",
+		Means: "In a matrix, a value of the second generator uses a parameter of that generator itself. Before Argo CD 3.4.4, " +
+			"such values see the parameters of the first generator only, so the parameter has no value.",
 		Cure: "Use the parameter itself in the template, or update Argo CD.",
 	},
 	Family: Templates, Until: versions.ValuesKeptForOwn.Since,

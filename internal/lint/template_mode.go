@@ -99,7 +99,7 @@ var ruleNotEscaped = Rule{
 	Rule: plan.Rule{
 		Name: "set-not-escaped", Kind: plan.Broken, Severity: plan.Error,
 		Means: "The ApplicationSet is in a Helm chart, and Helm has replaced the placeholders that were meant for the set. Its " +
-			"Applications have no name, or all the same.",
+			"Applications have no name, or all have the same.",
 		Cure: "Escape them for Helm: {{ `{{.name}}` }}.",
 	},
 	Family: Templates,

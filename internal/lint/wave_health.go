@@ -107,8 +107,8 @@ var ruleHealthWithoutStatus = Rule{
 	Rule: plan.Rule{
 		Name: "health-check-without-status", Kind: plan.Ordering, Severity: plan.Warning,
 		Means: "The health check of Applications does not know what to do with an Application that has no status yet, such as every new " +
-			"one. If it calls it Healthy, the next wave starts at once. If it fails, the parent reports a ComparisonError until the " +
-			"status is there.",
+			"one. If the check returns Healthy, the next wave starts at once. If the check fails, the parent reports a " +
+			"ComparisonError until the status is there.",
 		Cure: installCheck,
 	},
 	Family: Waves,

@@ -16,8 +16,8 @@ var ruleGatesItself = Rule{
 	},
 	Family: Wedges,
 	Why: "A wave is done when all of its objects are healthy. The installed health check was run on an Application with a running sync. " +
-		"One that copies status.health waits, too, before Argo CD 3.4: objects of later waves are missing, and those with a health check " +
-		"in Go, or of a kind that argocd-cm customizes in any way, count, so the health of the Application is Missing " +
+		"Before Argo CD 3.4, a check that copies status.health waits, too: the objects of later waves are missing, and one of them makes " +
+		"the Application Missing if its kind has a health check in Go, or if argocd-cm customizes its kind in any way " +
 		"(setApplicationHealth in controller/health.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, app := range p.applications() {

@@ -78,7 +78,7 @@ var (
 		"set-unknown", Unknown, Warning,
 		"A generator of the ApplicationSet needs something that is not available here, such as the clusters of Argo CD or the API of a " +
 			"Git host. Its Applications are missing from the plan.",
-		"Give the clusters with --clusters, or accept the set with --allow-unknown.",
+		"List the clusters with --clusters, or accept the set with --allow-unknown.",
 	}
 	RuleFieldIgnored = Rule{
 		"field-not-honoured", Unknown, Warning,
@@ -192,8 +192,8 @@ var (
 	}
 	RuleKindLater = Rule{
 		"kind-later", Ordering, Error,
-		"The CRD of a kind comes later than an object of that kind. A sync wants all kinds before it begins, unless it deploys their " +
-			"CRDs itself.",
+		"The CRD of a kind comes later than an object of that kind. A sync does not begin before all kinds exist, unless it deploys " +
+			"their CRDs itself.",
 		"Deploy the CRD in an earlier wave, or set SkipDryRunOnMissingResource=true if the order is right otherwise.",
 	}
 	RuleNamespaceMissing = Rule{

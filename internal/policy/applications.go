@@ -19,7 +19,7 @@ type ApplicationRule struct {
 	Namespaces   []string      `field:"namespaces" doc:"namespaces that the Applications themselves may be in; * stands for any characters. Default: the parent's own"`
 	Destinations []Destination `field:"destinations" doc:"where the Applications may deploy to. Default: anywhere that their project may"`
 	Repositories []string      `field:"repositories" doc:"repositories that the Applications and Git generators may read: a URL, or the beginning of one up to a slash; * stands for any characters but /, and alone for all. Default: all"`
-	APIs         []string      `field:"apis" doc:"what generators may ask with Secrets: the URL of an API and below it an owner, as in https://api.github.com/acme, or the beginning of it up to a slash; configmap/NAME for a plugin or a clusterDecisionResource; * stands for any characters but /. Default: nothing"`
+	APIs         []string      `field:"apis" doc:"APIs that generators may call with Secrets: the URL of an API and an owner below it, as in https://api.github.com/acme, or the beginning of such a URL up to a slash; configmap/NAME for a plugin or a clusterDecisionResource; * stands for any characters but /. Default: nothing"`
 }
 
 // Destination is a place that Applications may deploy to.
@@ -79,9 +79,9 @@ func (p *Policy) application(parent Parent, c Child) error {
 		case parent.Project == "":
 			return errors.New("refused: the parent's project is not known, ARGOCD_APP_PROJECT_NAME is not set")
 		case c.Project != parent.Project:
-			return fmt.Errorf("project %s is refused: its parent is in project %q, which may generate for itself only; a rule in "+
-				"projects[].applications of the policy file can allow more (--policy), or make it a project of administrators "+
-				"(--admin-projects)", quote(c.Project), parent.Project)
+			return fmt.Errorf("project %s is refused: its parent is in project %[2]q, which may generate for itself only; allow more by a "+
+				"rule in projects[].applications of the policy file (--policy), or by %[2]q in --admin-projects", quote(c.Project),
+				parent.Project)
 		case c.Namespace != parent.Namespace:
 			return fmt.Errorf("namespace %s is refused: its parent is in namespace %q; a rule in projects[].applications of the policy "+
 				"file can allow more (--policy)", quote(c.Namespace), parent.Namespace)

@@ -41,7 +41,7 @@ type Project struct {
 	Name string   `field:"name,required" doc:"name of an Argo CD project; * stands for any characters"`
 	S3   []S3Rule `field:"s3" doc:"what its applications may read from S3"`
 	// Applications are rules about what is generated.
-	Applications []ApplicationRule `field:"applications" doc:"which Applications may be generated for its applications. While no entry of the file has such rules, an application may generate for its own project, and one of an administrators' project (--admin-projects) for any"`
+	Applications []ApplicationRule `field:"applications" doc:"which Applications its applications may generate. While no entry of the file has such rules, an application may generate for its own project only; one in an administrators' project (--admin-projects), for any project"`
 }
 
 // S3Rule allows reads from S3.

@@ -75,7 +75,8 @@ func New(cfg Config) *Refresher {
 	}}
 	m := cfg.Metrics
 	r.requests = m.Counter("argosy_refresh_requests_total",
-		"Refreshes that were requested, by why, kind and result; why look is a listing of S3 that failed.", "why", "kind", "result")
+		"Refreshes that were requested, by reason (why), kind and result; why=look counts listings of S3 that failed.",
+		"why", "kind", "result")
 	r.late = m.Histogram("argosy_refresh_late_seconds", "Time from a tick, or from when a change was found, to the request.",
 		metrics.Buckets{First: 0.25, Factor: 2, Number: 10}, "why")
 	r.leading = m.Gauge("argosy_refresh_leading", "1 if this process is the leader, which keeps the interval.")

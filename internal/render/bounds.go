@@ -104,7 +104,7 @@ func (l *localCheck) boundBuilds(top string) (small bool, err error) {
 	case w.builds > maxBuilds:
 		return false, fmt.Errorf("it builds more than %d Kustomizations, counting those that it includes several times", maxBuilds)
 	case w.comparisons > maxComparisons:
-		return false, fmt.Errorf("too many resources go through its Kustomizations: %d at the end, and more than %d comparisons of them",
+		return false, fmt.Errorf("its Kustomizations compare resources too often: %d resources at the end, and more than %d comparisons",
 			w.out, maxComparisons)
 	}
 	small = w.builds <= maxAlone && w.comparisons <= maxAloneComparisons

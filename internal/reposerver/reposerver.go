@@ -1,5 +1,5 @@
 // Package reposerver serves trigger repositories over smart HTTP: clocks, which are open to everybody and contain nothing, and buckets,
-// which are served to users, or to everybody if that was said, and only if the policy allows it at the time of the request. Nothing is
+// which are served to users, or with Config.Anonymous to everybody, and only if the policy allows it at the time of the request. Nothing is
 // stored and nothing can be pushed. Requests, waiting ones and memory are bounded, for one client and for all.
 package reposerver
 

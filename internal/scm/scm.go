@@ -3,8 +3,8 @@
 // what Argo CD reads; the parameters are made by package generator.
 //
 // Every answer is bounded in pages, items, bytes and time. Redirects lead to the same server or are refused. Answers are kept for as long
-// as Cache-Control allows, and with their ETags, so that a question whose answer has not changed costs little, and a host that says "wait"
-// is not asked before that time. Errors name the host and what it said; they never have a token in them.
+// as Cache-Control allows, and with their ETags, so that a request for an answer that has not changed costs little. A host that says
+// "wait" gets no request before that time. Errors name the host and what it said; they never have a token in them.
 package scm
 
 import (

@@ -1,6 +1,6 @@
 // Package sidecar is the process beside Argo CD's repo-server: the plugins appset and s3 on their sockets, with workers that evaluate what
-// tenants wrote, the policy, health and metrics. If it has a cluster, it also publishes what applications read from S3, and keeps the
-// interval.
+// tenants wrote, the policy, health and metrics. If it has a cluster, it also publishes what applications read from S3, and refreshes
+// Applications at each interval.
 package sidecar
 
 import (
@@ -92,8 +92,8 @@ func Run(ctx context.Context, cfg Config) error {
 	given := cfg.Parallel
 	cfg.Parallel, cfg.extra = cfg.Workers.places(given, len(cfg.Plugins))
 	if cfg.Parallel < given {
-		s.log.Warn("fewer requests run at once than --parallel says: each needs a worker, and some are kept for other projects", "parallel",
-			cfg.Parallel, "workers", cfg.Workers.Number)
+		s.log.Warn("fewer requests run at once than --parallel allows: each needs a worker, and some workers are kept free for projects "+
+			"without a running request; raise --workers", "parallel", cfg.Parallel, "workers", cfg.Workers.Number)
 	}
 	if s.workers != nil {
 		defer s.workers.Close()

@@ -34,7 +34,7 @@ func learn(file string, data []byte, apply time.Duration, note func(string)) (ma
 		out, err = learnEvents(file, boot.Events, apply)
 	}
 	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("%s: no Application in it has a known time until it was healthy", file)
+		err = fmt.Errorf("%s: it does not say of any Application how long it took to become healthy", file)
 	}
 	return out, err
 }
@@ -112,7 +112,7 @@ func learnCluster(file string, apps []learntApplication, note func(string)) (map
 	}
 	if len(forgotten) > 0 && len(out) > 0 {
 		names := slices.Sorted(maps.Keys(forgotten))
-		note(fmt.Sprintf("%s: the duration of %s is not known: not healthy, or synced again since; such as %s", file,
+		note(fmt.Sprintf("%s: %s without a known duration (not healthy, or synced again since), such as %s", file,
 			words.Count(len(names), "Application"), words.Printable(names[0])))
 	}
 	return out, nil

@@ -1,12 +1,12 @@
 // Package simulate predicts when each step of a boot happens, from a plan, a model of durations, and faults. It also simulates a new
 // revision in a booted cluster.
 //
-// It follows Argo CD's rules, those of the plan's version of it. A sync begins only if the kinds of all objects are there and its project
-// allows them. It applies its waves one after the other; the next one starts when everything of the last one that has a health check is
-// healthy, and two seconds after it was applied at the earliest. The last wave is not waited for, unless it has hooks. An object that
-// cannot be applied fails the sync at once; one that is Degraded fails it when the rest of its wave is done. A sync that failed is tried
-// again with a backoff, from its first wave, as often as the Application says; then it stays failed. An Application is as healthy as what
-// it deploys. The Applications that the controller makes of an ApplicationSet belong to no wave.
+// It follows the rules of the version of Argo CD that the plan is for. A sync begins only if the kinds of all objects are there and its
+// project allows them. It applies its waves one after the other; the next one starts when all objects of the wave before it that have a
+// health check are healthy, and two seconds after that wave was applied at the earliest. A sync does not wait for its last wave, unless
+// that has hooks. An object that cannot be applied fails the sync at once; one that is Degraded fails it when the rest of its wave is
+// done. A sync that failed is retried with a backoff, from its first wave, as often as the Application says; then it stays failed. An
+// Application is as healthy as what it deploys. The Applications that the controller makes of an ApplicationSet belong to no wave.
 //
 // The same input gives the same boot.
 package simulate

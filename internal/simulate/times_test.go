@@ -51,7 +51,7 @@ func TestTimes(t *testing.T) {
 		"no field": {times: simulate.Times{Model: "unknown.yaml"}, err: "unknown.yaml"},
 		"a cluster": {
 			times: simulate.Times{Learn: "cluster.json"}, want: map[string]time.Duration{"web": time.Minute},
-			note: "cluster.json: the duration of 1 Application is not known: not healthy, or synced again since; such as db",
+			note: "cluster.json: 1 Application without a known duration (not healthy, or synced again since), such as db",
 		},
 		"a boot": {
 			times: simulate.Times{Learn: "boot.json"},
@@ -69,7 +69,7 @@ func TestTimes(t *testing.T) {
 		"too late": {times: simulate.Times{Learn: "late.json"}, err: "late.json: at must be seconds, 0 to "},
 		"nothing to learn": {
 			times: simulate.Times{Learn: "never.json"},
-			err:   "never.json: no Application in it has a known time until it was healthy",
+			err:   "never.json: it does not say of any Application how long it took to become healthy",
 		},
 		"no file": {times: simulate.Times{Model: "none"}, err: "file does not exist"},
 		"the last wins": {

@@ -1,5 +1,5 @@
 // Package source is the one way from the source of an Application to its manifests, by the rules of Argo CD 3.2: which tool a directory
-// needs, what the tool is told, and which files it reads.
+// needs, with which options the tool runs, and which files it reads.
 //
 // Only needed files are read. The answer has a verdict. Unavailable parts, such as a chart in an unreachable repository, make a source
 // partly known or unknown, and are named; an error that Argo CD has, too, makes it broken. Nothing is run, and nothing is fetched but by

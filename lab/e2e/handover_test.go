@@ -226,10 +226,10 @@ func TestFolderGuard(t *testing.T) {
 	before := k.identity(names)
 
 	k.apply(k.app(app{name: root, path: "sets", namespace: lab.Namespace, plugin: "appset"}))
-	t.Log(k.failure(root, "refused: it would prune ApplicationSets, and with them the 4 Applications that they own: "+
+	t.Log(k.failure(root, "refused: this answer would prune ApplicationSets, and with them the 4 Applications that they own: "+
 		`folderguard-one, folderguard-two; move them first with "argosy appset handover --folder argocd/folderguard-root"`))
 	k.refresh(root, "hard")
-	k.failure(root, "refused: it would prune ApplicationSets")
+	k.failure(root, "refused: this answer would prune ApplicationSets")
 	k.unchanged(before, names)
 	for _, set := range []string{k.name + "-one", k.name + "-two"} {
 		if !k.exists(applicationSet, lab.Namespace, set) {

@@ -142,9 +142,9 @@ func TestPlugin(t *testing.T) {
 			// Too much would go: six of seven, and one is gone already in this hour. The stock plugin is a new process for each call, and knows
 			// this only if Argo CD has not synced once more since.
 			k.apply(k.setApp(p, "default", "spec", k.listSpec("two", names[0])))
-			refusal := "it would delete 6 "
+			refusal := "this answer would delete 6 "
 			if how == native {
-				refusal += "Applications, with those of the last hour 7 of 8, and at most 4 may be deleted in an hour: " + strings.Join(names[1:7], ", ")
+				refusal += "Applications, which makes 7 of 8 in the last hour, and at most 4 may be deleted in an hour: " + strings.Join(names[1:7], ", ")
 			}
 			message = k.failure(p, refusal)
 			t.Log("guard:", message)

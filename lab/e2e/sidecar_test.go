@@ -226,7 +226,7 @@ template:
 	// And what it counts by.
 	k.apply(k.setApp("rights-git", "default", "spec", strings.Replace(git, "apps/*", "none/*", 1), "max-delete", "0", "allow-empty",
 		"true"))
-	t.Log(k.failure("rights-git", "refused: it would delete 1 of 1 Applications, and at most 0 may be deleted at once: rights-one"))
+	t.Log(k.failure("rights-git", "refused: this answer would delete 1 of 1 Applications, and at most 0 may be deleted at once: rights-one"))
 	if strings.Contains(message, "s3cret-w0rd") {
 		t.Error("the message has a password")
 	}

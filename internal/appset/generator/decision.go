@@ -83,7 +83,7 @@ func (r *run) decisions(d *Decision, known []Cluster, values map[string]string) 
 		return nil, errors.New("its ConfigMap must have an apiVersion with a group, and a kind, which is the plural name of the resource")
 	}
 	if len(d.Objects) == 0 {
-		return nil, errors.New("there is no object of the kind in its ConfigMap that it selects")
+		return nil, errors.New("name or labelSelector selects no object of the kind that its ConfigMap names")
 	}
 	if !slices.ContainsFunc(known, func(c Cluster) bool { return c.Server == argo.InClusterServer }) {
 		known = append(slices.Clip(known), Cluster{Name: argo.InClusterName, Server: argo.InClusterServer})

@@ -115,7 +115,7 @@ func (r *run) pullRequest(f *fields) ([]Set, error) {
 
 func (r *run) pullRequestParams(path string, p PullRequest) Params {
 	return p.params(r.Engine.Go(), func(name string) {
-		r.warned[fmt.Sprintf("%s: no parameter %s: Argo CD writes letters of other scripts in Latin ones, by a table that is not here",
+		r.warned[fmt.Sprintf("%s: no parameter %s: Argo CD writes non-Latin letters in Latin ones, by a table that Argosy does not have",
 			path, name)] = ""
 	})
 }

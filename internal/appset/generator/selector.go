@@ -121,8 +121,8 @@ func qualifiedName(key string) error {
 		prefix, name = "", key
 	}
 	if found && (len(prefix) > 253 || !prefixPattern.MatchString(prefix)) || len(name) > 63 || !namePattern.MatchString(name) {
-		return errors.New("not a key that a selector can have: at most 63 letters, digits, dashes, dots and underscores, in front of " +
-			"them perhaps a DNS name and a slash")
+		return errors.New("not a label key, which has at most 63 letters, digits, dashes, dots and underscores, and may begin with " +
+			"a DNS name and a slash")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ var (
 	}
 	AppInstallationFound = Difference{
 		"app-installation-found", 3, "ApplicationSets",
-		"a GitHub App without githubAppInstallationID is looked for among the installations of the organization",
+		"if githubAppInstallationID is not set, the GitHub App's installation in the organization is found",
 		"githubAppInstallationID must be set",
 	}
 	ClustersFromSecrets = Difference{
@@ -22,7 +22,7 @@ var (
 	}
 	ClusterConfigUnread = Difference{
 		"cluster-config-unread", 4, "ApplicationSets",
-		"the clusters generator takes a cluster Secret whose config is not JSON",
+		"the clusters generator accepts a cluster Secret whose config is not JSON",
 		"such a Secret fails every clusters generator",
 	}
 	SelectorSeesNested = Difference{
@@ -32,9 +32,9 @@ var (
 	}
 	ValuesKeptForOwn = Difference{
 		"values-kept-for-own", 4, "ApplicationSets",
-		"a value of the second generator of a matrix that uses a parameter which the first does not have is left to the second's own " +
-			"parameters (since 3.4.4); keys of values are not templates",
-		"such a value is rendered with the parameters of the first generator only, so it has no value",
+		"in a matrix, values of the second generator may use parameters that only the second generator has (since 3.4.4); keys of " +
+			"values are not templates",
+		"these values are rendered with the parameters of the first generator only, so such a parameter has no value",
 	}
 	AutomatedFalseKept = Difference{
 		"automated-false-kept", 4, "ApplicationSets",
@@ -48,7 +48,7 @@ var (
 	}
 	MissingNotCounted = Difference{
 		"missing-not-counted", 4, "health",
-		"an Application whose objects are not all there yet is as healthy as those that are; it is Missing only if none are",
+		"objects that do not exist yet do not count for the health of their Application; it is Missing only if none of its objects exist",
 		"an object that is not there makes its Application Missing if its kind has a health check in Go, or if argocd-cm customizes " +
 			"its kind in any way, as it does by default for ConfigMaps",
 	}

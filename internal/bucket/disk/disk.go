@@ -1,8 +1,8 @@
 // Package disk keeps packs of bucket content in a directory.
 //
-// Any number of processes may share the directory. A file appears complete or not at all, and one that a crash has
-// damaged is found by its checksum and taken for missing. The directory is bounded: what was not used for longest goes
-// first. A cache that cannot be written makes things slower and never wrong, so nothing here fails after Open.
+// Any number of processes may share the directory. A file appears complete or not at all, and a file that a crash has
+// damaged is found by its checksum and treated as missing. The directory is bounded: packs that were unused for longest
+// are evicted first. A cache that cannot be written makes things slower and never wrong, so nothing here fails after Open.
 package disk
 
 import (

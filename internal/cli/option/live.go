@@ -35,7 +35,7 @@ func (o *Live) Register(flags *pflag.FlagSet) {
 func (o *Live) RegisterLive(flags *pflag.FlagSet) {
 	RegisterUser(flags, &o.Config)
 	flags.StringSliceVar(&o.namespaces, "application-namespaces", []string{"*"},
-		"`NAMESPACES` beside Argo CD's own that have Applications; * stands for any characters")
+		"`NAMESPACES` besides Argo CD's own that have Applications; * stands for any characters")
 }
 
 // Follow prepares to follow a boot. The caller calls done.

@@ -61,7 +61,7 @@ func AppSetSettings() cli.Settings {
 		{"timeout", "ARGOSY_TIMEOUT"},
 		{
 			"generator-apis", "ARGOSY_GENERATOR_APIS",
-			"let generators ask hosts of repositories, plugins and the cluster, with the Secrets that sets name, as far as the policy " +
+			"let generators call the APIs of Git hosts, plugins and the cluster, with the Secrets that sets name, as far as the policy " +
 				"allows",
 		},
 		{
@@ -87,7 +87,7 @@ func RefreshSettings() cli.Settings {
 		},
 		{
 			"application-namespaces", "ARGOCD_APPLICATION_NAMESPACES",
-			"`NAMESPACES` beside Argo CD's own whose Applications it serves; * stands for any characters",
+			"`NAMESPACES` besides Argo CD's own whose Applications it serves; * stands for any characters",
 		},
 	})
 }

@@ -1,5 +1,5 @@
 // Package client asks config management plugins as Argo CD's repo-server does: a connection for each request, the plugin's
-// configuration first, the repository as a gzipped tar in chunks of a kilobyte, and no look at the answer before everything is sent.
+// configuration first, the repository as a gzipped tar in chunks of a kilobyte, and the answer is read only after everything is sent.
 package client
 
 import (

@@ -324,7 +324,7 @@ func (w *World) passes() []Attack {
 		{Request: halved("half of all Applications", "{name: a}, {name: b}, {name: c}, {name: d}"), Kind: Passing},
 		{
 			Request: halved("half of the rest", "{name: a}, {name: b}"), Kind: Passing, Before: w.halve,
-			Error: "refused: it would delete 2 Applications, with those of the last hour 6 of 8",
+			Error: "refused: this answer would delete 2 Applications, which makes 6 of 8 in the last hour",
 		},
 	}
 }

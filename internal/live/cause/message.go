@@ -51,7 +51,7 @@ var rules = func() []rule {
 		}},
 		{`failed calling webhook "([^"]+)": ?(.*)`, said{
 			Webhook, "the admission webhook $1 does not answer: $2",
-			"repair the server of the webhook, or let it ignore failures",
+			"repair the server of the webhook, or set failurePolicy: Ignore in the webhook configuration",
 		}},
 		{`admission webhook "([^"]+)" denied the request:? ?(.*)`, said{
 			Webhook, "the admission webhook $1 refused it: $2", "change the manifest so that the webhook accepts it",
@@ -105,7 +105,8 @@ var rules = func() []rule {
 			Rights, "$1 may not $2 $3", "give Argo CD's service account the right",
 		}},
 		{`Apply failed with \d+ conflicts?: (.*)`, said{
-			Conflict, "another field manager owns a field: $1", "remove the field from one of the two",
+			Conflict, "another field manager owns a field: $1",
+			"remove the field from the manifest, or from what the other manager applies",
 		}},
 		{
 			`is invalid: (.*)|unknown field "([^"]+)"|error validating data: (.*)|strict decoding error: (.*)|ValidationError\((.*)`,
@@ -116,7 +117,7 @@ var rules = func() []rule {
 			"restore the manifests, or set allowEmpty in its automated sync policy",
 		}},
 		{`Shared resource found: (.*?)(?:\. Retrying attempt .*)?$`, said{
-			Shared, "an object belongs to another Application, too: $1", "remove it from one of them",
+			Shared, "an object belongs to another Application, too: $1", "remove the object from one of the two Applications",
 		}},
 		{`no PriorityClass with name (\S+) was found`, said{
 			Config, "PriorityClass $1 does not exist", "deploy the PriorityClass in an earlier wave",

@@ -1,5 +1,5 @@
-// Package job is the work on untrusted input, done by workers: documents, templates and charts become objects there, and nothing is
-// decided. For plugins, these are the authors of applications; for commands that people run, the authors of what is fetched.
+// Package job is the work on untrusted input, done by workers: they turn documents, templates and charts into objects, and decide
+// nothing. In plugins, the input comes from the authors of applications; in commands that people run, from the authors of what is fetched.
 //
 // The host sends a worker its input, and answers its questions during the job: clusters, Git repositories, the repository that Argo CD
 // sent. Each answer passes the checks of the host, as if the host itself had asked. Results are data, read within limits.
