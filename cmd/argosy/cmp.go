@@ -72,7 +72,8 @@ without a trigger repository is refreshed every --interval, so that Argo CD sees
 	flags.BoolVar(&opts.refreshes, "refresh", true, "refresh Applications at each --interval; needs access to a cluster")
 	flags.StringVar(&opts.policy, "policy", "", option.Usage("policy"))
 	flags.StringSliceVar(&opts.Plugins, "plugin", []string{argo.PluginAppSet, argo.PluginS3}, "`PLUGINS` to serve")
-	flags.StringVar(&opts.PluginVersion, "plugin-version", "", "`VERSION` of the plugins; applications then name appset-VERSION and s3-VERSION")
+	flags.StringVar(&opts.PluginVersion, "plugin-version", "",
+		"`VERSION` of the plugins; applications then name appset-VERSION and s3-VERSION")
 	flags.StringVar(&opts.SocketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
 	flags.StringVar(&opts.WorkDir, "work-dir", "",
 		"`DIR` for commits fetched from Git, and for large repositories while they are read; default: the system's temporary directory")

@@ -64,7 +64,8 @@ with the boot. The exit code is 3 if the boot does not end, or if the plan is br
 		"`NAMES` of Applications whose workloads become Degraded, with * for any characters")
 	flags.DurationVar(&opts.Repair, "repair-after", 0,
 		"repair the Applications of --fail this long after they became Degraded (simulated time)")
-	flags.StringVar(&opts.Listen, "listen", "", "`ADDRESS` of the page that shows the boot, on loopback; default: 127.0.0.1:0 on a terminal")
+	flags.StringVar(&opts.Listen, "listen", "",
+		"`ADDRESS` of the page that shows the boot, on loopback; default: 127.0.0.1:0 on a terminal")
 	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; the default where there is no terminal and no --listen")
 	flags.StringArrayVar(&opts.repos, "repo", nil,
 		"boot your own repository, `PATH`, or URL=PATH if its Applications do not name its URL; repeatable, also s3://BUCKET=PATH")

@@ -47,7 +47,8 @@ A file has objects as kubectl prints them, with their status; - is standard inpu
 		"give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
 	flags.StringVar(&opts.Customizations, "customizations", "",
 		"`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
-	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks are used, "+versions.Range()+"; default: the newest")
+	flags.Var(&opts.version, "argocd-version",
+		"`VERSION` of Argo CD whose built-in checks are used, "+versions.Range()+"; default: the newest")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	return cmd
 }

@@ -100,16 +100,18 @@ func (e *editor) resource(s plan.Source, o manifest.Object) (place, bool) {
 	return found[0], true
 }
 
-// applied returns the place of an Application that was named on the command line, or found there.
+// applied returns the place of an Application that was named on the command line, or found there. Its Kustomization may have changed it:
+// its position is that of its file then, and what is added there stays.
 func (e *editor) applied(at manifest.Position, o manifest.Object) (place, error) {
 	for _, l := range e.local {
 		file, ok := inWorkTree(l, at.File)
 		if !ok {
 			continue
 		}
-		for _, p := range e.places(file, o) {
-			if p.at.Number == at.Number && p.at.Item == at.Item && at.Made == "" { // else the file does not have it
-				return p, nil
+		for _, d := range e.open(file).docs {
+			// A file does not have an object that was made.
+			if sameName(d.Object, o) && d.Number == at.Number && d.Item == at.Item && at.Made == "" {
+				return place{file, d.Position, d.Object}, nil
 			}
 		}
 	}
@@ -149,8 +151,8 @@ func inWorkTree(l gitsource.Local, file string) (string, bool) {
 	return file, err == nil && filepath.IsLocal(rel) && statErr == nil && info.Mode().IsRegular()
 }
 
-// places returns where in a file an object is: one of the same kind and name, with the same spec.
-func (e *editor) places(file string, o manifest.Object) []place {
+// open reads a file once.
+func (e *editor) open(file string) openFile {
 	f, ok := e.files[file]
 	if !ok {
 		if data, err := input.File(file); err == nil {
@@ -159,8 +161,13 @@ func (e *editor) places(file string, o manifest.Object) []place {
 		}
 		e.files[file] = f
 	}
+	return f
+}
+
+// places returns where in a file an object is: one of the same kind and name, with the same spec.
+func (e *editor) places(file string, o manifest.Object) []place {
 	var out []place
-	for _, d := range f.docs {
+	for _, d := range e.open(file).docs {
 		if sameName(d.Object, o) && reflect.DeepEqual(d.Object["spec"], o["spec"]) {
 			out = append(out, place{file, d.Position, d.Object})
 		}

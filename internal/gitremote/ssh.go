@@ -29,7 +29,7 @@ type sshSession struct {
 
 func (r *Remote) overSSH(ctx context.Context, u *url.URL, c *Credential) (_ session, err error) {
 	if c.sshKey.IsZero() {
-		return nil, errors.New("Argo CD has no SSH key for it that this project may use; add a Secret of the repository with sshPrivateKey")
+		return nil, errors.New("no SSH key of Argo CD is for this repository and project; add a repository Secret with sshPrivateKey")
 	}
 	signer, err := ssh.ParsePrivateKey([]byte(c.sshKey.Reveal()))
 	if err != nil {

@@ -273,8 +273,10 @@ func TestTime(t *testing.T) {
 		"noon":           {`os.time({year = 2026, month = 3, day = 4, hour = 12}) - os.time({year = 2026, month = 3, day = 4})`, "0", now},
 		"a date":         {`os.date("!%d.%m.%y %H:%M:%S %p %A %B %%")`, "04.03.26 15:06:07 PM Wednesday March %", now},
 		"default format": {`#os.date()`, "19", now},
-		"in UTC": {`os.date("%H:%M") .. os.date(" %H", 3600) .. " " .. os.time({year = 1970, month = 1, day = 1, hour = 1})`,
-			"15:06 01 3600", now},
+		"in UTC": {
+			`os.date("%H:%M") .. os.date(" %H", 3600) .. " " .. os.time({year = 1970, month = 1, day = 1, hour = 1})`,
+			"15:06 01 3600", now,
+		},
 		"an odd format":  {`os.date("!%Y%E%")`, "2026%E%", now},
 		"a table of now": {`os.date("!*t").year .. "-" .. os.date("!*t").wday .. "-" .. os.date("!*t", 0).month`, "2026-4-1", now},
 	} {

@@ -212,9 +212,7 @@ func osDate(now func() time.Time) lua.LGFunction {
 		if l.GetTop() >= 2 {
 			t = time.Unix(l.CheckInt64(2), 0).UTC()
 		}
-		if strings.HasPrefix(format, "!") {
-			format = format[1:]
-		}
+		format = strings.TrimPrefix(format, "!")
 		if strings.HasPrefix(format, "*t") {
 			table := l.NewTable()
 			for name, n := range map[string]int{

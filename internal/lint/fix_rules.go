@@ -16,6 +16,10 @@ var fixes = map[string]fixer{
 	ruleSyncOption.Name: func(f Finding, o manifest.Object) []amend.Change {
 		option, _ := amend.Value(o, f.spot.path...).(string)
 		name, value, _ := strings.Cut(option, "=")
+		// The file of an Application that a Kustomization changes may have another option there.
+		if f.meant != "" && nearest(strings.TrimSpace(name), manifest.Keys(syncOptions)) != f.meant {
+			return nil
+		}
 		name = cmp.Or(f.meant, name)
 		for _, known := range syncOptions[name] {
 			if now := name + "=" + known; strings.EqualFold(known, strings.TrimSpace(value)) && now != option {

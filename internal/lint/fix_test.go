@@ -37,6 +37,7 @@ func TestFixes(t *testing.T) {
 		"option":                 {ruleSyncOption, option, "CreateNamespace", "spec: {syncPolicy: {syncOptions: [createnamespace=TRUE]}}\n", "spec: {syncPolicy: {syncOptions: [CreateNamespace=true]}}\n"},
 		"option, its value":      {ruleSyncOption, option, "", "spec: {syncPolicy: {syncOptions: [CreateNamespace=True]}}\n", "spec: {syncPolicy: {syncOptions: [CreateNamespace=true]}}\n"},
 		"option without a value": {ruleSyncOption, option, "CreateNamespace", "spec: {syncPolicy: {syncOptions: [createNamespace]}}\n", ""},
+		"option, patched":        {ruleSyncOption, option, "ServerSideApply", "spec: {syncPolicy: {syncOptions: [CreateNamespace=true]}}\n", ""},
 		"option of nobody":       {ruleSyncOption, option, "", "spec: {syncPolicy: {syncOptions: [Nonsense=true]}}\n", ""},
 		"field":                  {ruleFieldUnknown, []string{"spec", "projekt"}, "project", "spec:\n  projekt: x # y\n", "spec:\n  project: x # y\n"},
 		"field elsewhere":        {ruleFieldUnknown, []string{"spec", "prune"}, "", "spec: {prune: true}\n", ""},

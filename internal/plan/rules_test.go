@@ -107,7 +107,8 @@ func TestRules(t *testing.T) {
 		silent  tree
 	}{
 		"needs one that is not there": {
-			RuleNeedsMissing, "a", tree{files: one(needing("1", "nobody"))},
+			RuleNeedsMissing, "a",
+			tree{files: one(needing("1", "nobody"))},
 			tree{files: memory{
 				"root/a.yaml": needing("1", "b"), "root/b.yaml": application("b", "b", "0"), "a/a.yaml": configMap, "b/a.yaml": configMap,
 			}},
@@ -116,7 +117,8 @@ func TestRules(t *testing.T) {
 		"a child at a branch":     {RuleUpdatesUnordered, "child", tree{files: pinned(with(child, "targetRevision: main", "targetRevision: dev"))}, tree{files: pinned(child)}},
 		"a child of another repo": {RuleUpdatesUnordered, "child", tree{files: pinned(with(child, "targetRevision: main", "targetRevision: dev"))}, tree{files: pinned(with(child, "https://x/y", "https://x/z", "main", "dev"))}},
 		"the child of a pinned one": {
-			RuleUpdatesUnordered, "child", tree{files: below(application("e", "e", "0"))},
+			RuleUpdatesUnordered, "child",
+			tree{files: below(application("e", "e", "0"))},
 			tree{files: below(with(application("e", "e", "0"), "https://x/y", "https://x/z"))},
 		},
 		"a hydrator": {
@@ -127,38 +129,46 @@ func TestRules(t *testing.T) {
 		},
 		"nested too deep": {RuleTooLarge, fmt.Sprintf("n%d", maxDepth), tree{files: nested(maxDepth)}, tree{files: nested(maxDepth - 1)}},
 		"Applications of another Argo CD": {
-			RuleOtherCluster, "a", tree{files: far("name: far"), cfg: clusters},
+			RuleOtherCluster, "a",
+			tree{files: far("name: far"), cfg: clusters},
 			tree{files: far("server: https://kubernetes.default.svc"), cfg: clusters},
 		},
 		"a pattern with a slash in its star": {
 			RuleGlobDeeper, "s", tree{files: files("envs/*.yaml"), cfg: git}, tree{files: files("envs/**.yaml"), cfg: git},
 		},
 		"a field that is not honoured": {
-			RuleFieldIgnored, "a", tree{files: one(with(application("a", "a", "0"), "path: a", "path: a, directory: {recurse: true, nobody: 1}"))},
+			RuleFieldIgnored, "a",
+			tree{files: one(with(application("a", "a", "0"), "path: a", "path: a, directory: {recurse: true, nobody: 1}"))},
 			tree{files: one(with(application("a", "a", "0"), "path: a", "path: a, directory: {recurse: true}"))},
 		},
 		"roots of one name": {
-			RuleAlternatives, "a", tree{files: one(configMap), roots: application("a", "a", "0") + "---\n" + application("a", "root", "0")},
+			RuleAlternatives, "a",
+			tree{files: one(configMap), roots: application("a", "a", "0") + "---\n" + application("a", "root", "0")},
 			tree{files: one(configMap), roots: application("a", "a", "0") + "---\n" + application("a", "a", "0")},
 		},
 		"excluded": {
-			RuleExcluded, "root", tree{files: one(configMap), cfg: excluding},
+			RuleExcluded, "root",
+			tree{files: one(configMap), cfg: excluding},
 			tree{files: one(with(configMap, "ConfigMap", "Secret")), cfg: excluding},
 		},
 		"a health check in the tree": {
-			RuleHealthCheckDeployed, "root", tree{files: one(with(cm, "KEY", check))},
+			RuleHealthCheckDeployed, "root",
+			tree{files: one(with(cm, "KEY", check))},
 			tree{files: one(with(cm, "KEY", "resource.customizations.health.argoproj.io_ApplicationSet"))},
 		},
 		"a health check that ignores nested Applications": {
-			RuleHealthCheckNested, "root", tree{files: gated, cfg: checked("return {status = obj.status.health.status}")},
+			RuleHealthCheckNested, "root",
+			tree{files: gated, cfg: checked("return {status = obj.status.health.status}")},
 			tree{files: gated, cfg: checked(health.ApplicationScript)},
 		},
 		"a last wave with nested Applications": {
-			RuleHealthCheckNested, "root", tree{files: gated, cfg: checked("return {status = obj.status.health.status}")},
+			RuleHealthCheckNested, "root",
+			tree{files: gated, cfg: checked("return {status = obj.status.health.status}")},
 			tree{files: memory{"root/a.yaml": gated["root/a.yaml"], "a/a.yaml": gated["a/a.yaml"], "c/a.yaml": configMap}, cfg: checked("return {status = obj.status.health.status}")},
 		},
 		"another namespace": {
-			RuleOtherNamespace, "a", tree{files: one(with(application("a", "a", "0"), "name: a, namespace: argocd", "name: a, namespace: team"))},
+			RuleOtherNamespace, "a",
+			tree{files: one(with(application("a", "a", "0"), "name: a, namespace: argocd", "name: a, namespace: team"))},
 			tree{files: one(with(application("a", "a", "0"), "name: in-cluster, namespace: argocd", "name: in-cluster, namespace: team"))},
 		},
 		"a part of a Kustomization": {

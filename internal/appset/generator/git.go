@@ -204,7 +204,8 @@ func (r *run) gitFiles(g *gitSpec, tree Tree) ([]Set, error) {
 	}
 	for i, p := range g.files {
 		if deep := deeper(p.path, matched[i], files); deep != "" && !p.exclude {
-			r.warned[fmt.Sprintf("%s.files[%d].path: %q also matches %s, which is deeper than the pattern", g.path, i, p.path, deep)] = PatternDeeper
+			text := fmt.Sprintf("%s.files[%d].path: %q also matches %s, which is deeper than the pattern", g.path, i, p.path, deep)
+			r.warned[text] = PatternDeeper
 		}
 	}
 	var sets []Set

@@ -42,7 +42,8 @@ func (o *Board) Register(flags *pflag.FlagSet) {
 		"`NAMES` of Applications whose workloads never become healthy, with * for any characters")
 	flags.StringVar(&o.who.TokenFile, "token-file", "", "`FILE` with a token that viewers must know; it is read again when it changes")
 	flags.StringVar(&o.who.Header, "trusted-header", "", "`HEADER` in which a proxy names the viewer")
-	flags.StringSliceVar(&o.who.Proxies, "trusted-proxies", nil, "`NETWORKS` of the proxy of --trusted-header, such as 10.0.0.0/8; default: loopback")
+	flags.StringSliceVar(&o.who.Proxies, "trusted-proxies", nil,
+		"`NETWORKS` of the proxy of --trusted-header, such as 10.0.0.0/8; default: loopback")
 	flags.StringVar(&o.who.ArgoCD, "argocd", "", "`URL` of Argo CD: its login and its rights decide who sees which Applications")
 	flags.StringVar(&o.ca, "argocd-ca", "", "`FILE` with CA certificates for --argocd, in PEM; default: the system's")
 	flags.StringSliceVar(&o.hosts, "host", nil, "`NAMES` by which the page may be opened, besides localhost")

@@ -71,10 +71,11 @@ func (o *Plan) RegisterCluster(flags *pflag.FlagSet) {
 	o.registerStrict(flags)
 	o.progressive = cli.Choice{Allowed: []string{"on", "off"}}
 	flags.Var(&o.progressive, "progressive-syncs",
-		"whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default: as in the tree")
+		"whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: "+
+			"`on|off`; default: as in the tree")
 	flags.StringSliceVar(&o.Exists, "exists", nil,
-		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, StorageClass/NAME and other classes, "+
-			"issuers, stores and Services, or all for "+
+		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, "+
+			"StorageClass/NAME and other classes, issuers, stores and Services, or all for "+
 			"everything that the plan does not deploy; * stands for any part of a name; repeatable")
 }
 

@@ -40,14 +40,17 @@ func AppSetSettings() cli.Settings {
 		{"engine", "ARGOSY_ENGINE", "engine that renders ApplicationSets: embedded, or argocd, which asks the Argo CD API server"},
 		{
 			"argocd-version", "ARGOSY_ARGOCD_VERSION",
-			"`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, " + versions.Range() + "; default: the newest; in a plugin, the " +
-				"version that --argocd-server reports wins",
+			"`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, " + versions.Range() + "; default: the newest; " +
+				"in a plugin, the version that --argocd-server reports wins",
 		},
 		{
 			"argocd-server", "ARGOCD_SERVER",
 			"`ADDRESS` of the Argo CD API server, for the engine argocd; in a plugin, the engine embedded asks it for its version",
 		},
-		{"argocd-token-file", "ARGOSY_ARGOCD_TOKEN_FILE", "`FILE` with the token for --argocd-server; default: the token in $ARGOCD_AUTH_TOKEN"},
+		{
+			"argocd-token-file", "ARGOSY_ARGOCD_TOKEN_FILE",
+			"`FILE` with the token for --argocd-server; default: the token in $ARGOCD_AUTH_TOKEN",
+		},
 		{"argocd-ca", "ARGOSY_ARGOCD_CA", "`FILE` with CA certificates for --argocd-server; default: the system's"},
 		{"argocd-plaintext", "ARGOSY_ARGOCD_PLAINTEXT", "connect to --argocd-server without TLS"},
 		{"argocd-insecure", "ARGOSY_ARGOCD_INSECURE", "accept any certificate of --argocd-server (insecure)"},
@@ -57,7 +60,10 @@ func AppSetSettings() cli.Settings {
 			"`NAMES` of Argo CD's Secrets of repositories and clusters to read (needs the right to get them). Default: all Secrets " +
 				"with Argo CD's labels (needs the right to list)",
 		},
-		{"kubeconfig", "ARGOSY_KUBECONFIG", "kubeconfig `FILE` of Argo CD's cluster; default: the cluster that the process runs in, if any"},
+		{
+			"kubeconfig", "ARGOSY_KUBECONFIG",
+			"kubeconfig `FILE` of Argo CD's cluster; default: the cluster that the process runs in, if any",
+		},
 		{"timeout", "ARGOSY_TIMEOUT"},
 		{
 			"generator-apis", "ARGOSY_GENERATOR_APIS",

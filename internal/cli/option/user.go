@@ -43,7 +43,8 @@ func Kubeconfigs(std cli.Std) []string {
 
 // RegisterUser adds flags that say which cluster a user means.
 func RegisterUser(flags *pflag.FlagSet, cfg *kube.Config) {
-	flags.StringVar(&cfg.Kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; default: $KUBECONFIG, ~/.kube/config, or the cluster this runs in")
+	flags.StringVar(&cfg.Kubeconfig, "kubeconfig", "",
+		"kubeconfig `FILE`; default: $KUBECONFIG, ~/.kube/config, or the cluster this runs in")
 	flags.StringVar(&cfg.Context, "context", "", "`CONTEXT` of the kubeconfig; default: its current one")
 }
 

@@ -69,8 +69,9 @@ func versionsOf(r lint.Rule) string {
 // Index is the page of the docs that names all rules.
 func Index() string {
 	var b strings.Builder
-	b.WriteString("# Findings\n\n`argosy plan`, `simulate`, `demo` and `lint` report these findings. Each has a rule, whose name does not change, " +
-		"a severity and a\nposition in your files. In a plan, broken findings, and unknown ones that may hide Applications, make the " +
+	b.WriteString("# Findings\n\n`argosy plan`, `simulate`, `demo` and `lint` report these findings. Each has a rule, whose name " +
+		"does not change, a severity and a\nposition in your files. " +
+		"In a plan, broken findings, and unknown ones that may hide Applications, make the " +
 		"exit code 3.\n[lint](lint.md) has more rules than the plan; the page of each family says which.\n")
 	for _, family := range lint.Families() {
 		fmt.Fprintf(&b,
