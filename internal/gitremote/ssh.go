@@ -29,7 +29,7 @@ type sshSession struct {
 
 func (r *Remote) overSSH(ctx context.Context, u *url.URL, c *Credential) (_ session, err error) {
 	if c.sshKey.IsZero() {
-		return nil, errors.New("Argo CD has no SSH key for it that this project may use; add a Secret of the repository with sshPrivateKey")
+		return nil, errors.New("there is no SSH key for it that this project may use; add a Secret of the repository with sshPrivateKey")
 	}
 	signer, err := ssh.ParsePrivateKey([]byte(c.sshKey.Reveal()))
 	if err != nil {
