@@ -246,7 +246,7 @@ func TestEviction(t *testing.T) {
 	room(1)
 	keep("large", 3<<30)
 	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(),
-		"take 4096 MiB on disk and 0 MiB of memory, and no more than 2048 and 128 are kept") {
+		"take 4096 MiB on disk and 0 MiB of memory, and the limits are 2048 and 128 MiB") {
 		t.Error(err)
 	}
 	// When the requests have ended, nothing keeps what takes the room of others.
