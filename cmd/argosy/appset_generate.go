@@ -69,6 +69,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
   argosy appset generate -o name --repo https://git.example.com/home/cluster.git=../cluster apps/my-apps-appset.yaml
 
   # against a revision, and with the clusters that Argo CD knows
+  # the file has credentials of the clusters: keep it out of Git
   kubectl get secret -n argocd -l argocd.argoproj.io/secret-type=cluster -o yaml > clusters.yaml
   argosy appset generate --clusters clusters.yaml --repo https://git.example.com/home/cluster.git=.@v1.2 appset.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -25,7 +25,7 @@ Argosy knows Argo CD %s to %s. Where they differ, the answer differs. ` + "`--ar
 	` is set; until it has answered, that of ` + "`--argocd-version`" + `, else the newest. The log and the metric ` +
 	"`argosy_cmp_argocd_version_info`" + ` say which. |
 
-A version of Argo CD that is older or newer than these is treated as the nearest one, and a finding or the log says so.
+A version of Argo CD that is older or newer than these is treated as the nearest one, and a finding or the log says so. ` + "`--argocd-version` and `ARGOSY_ARGOCD_VERSION`" + ` accept only these versions.
 
 ## What is tested with what
 

@@ -58,7 +58,7 @@ func (c Conversion) collisions(args []string, changed []replacement, names [][]s
 					other = others[1]
 				}
 				errs = append(errs, fmt.Errorf("%s: ApplicationSet %q: there is an Application of this name at %s, and the two would be "+
-					"one; rename the set, for example to %q", d.Position, name, other, name+"-set"))
+					"one; use --style folder, or rename the set if no cluster has it yet", d.Position, name, other))
 			}
 		}
 	}

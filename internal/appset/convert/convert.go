@@ -84,7 +84,7 @@ func check(set manifest.Object) error {
 	}
 	if name := manifest.String(meta, "name"); name != "" && manifest.String(set, "spec", "template", "metadata", "name") == name {
 		errs = append(errs, fmt.Errorf("spec.template.metadata.name: its Application is called %q, too, and would replace the new one; "+
-			"rename the set", name))
+			"use --style folder, or rename the set if no cluster has it yet", name))
 	}
 	for _, key := range manifest.Keys(set) {
 		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "spec", "status"}, key) {

@@ -86,7 +86,7 @@ func TestRefused(t *testing.T) {
 		"field": {plain + "more: 1\n", `more: not a field of an ApplicationSet`},
 		"its own name": {
 			strings.Replace(plain, "{name: '{{name}}'}", "{name: web}", 1),
-			`spec.template.metadata.name: its Application is called "web", too, and would replace the new one; rename the set`,
+			`spec.template.metadata.name: its Application is called "web", too, and would replace the new one; use --style folder, or rename the set if no cluster has it yet`,
 		},
 		"no spec":    {"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: web}\n", "spec must be an object"},
 		"status":     {plain + "status: {}\n", "it was read from a cluster"},
