@@ -117,7 +117,7 @@ func (v Simulation) Blast(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := report.Blast(v.Out, v.Format, radii); err != nil {
+	if err := report.Blast(v.Out, v.Format, p, radii); err != nil {
 		return err
 	}
 	return Judge(v.Err, v.Verdict, p)

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -18,7 +19,7 @@ func Boot(w io.Writer, f Format, p *plan.Plan, b *simulate.Boot) error {
 	case JSON:
 		return Object(w, bootObject(p, b))
 	case SVG:
-		return bootSVG(w, headline(p, b), b)
+		return bootSVG(w, headline(p, b), []*plan.Plan{p}, []*simulate.Boot{b})
 	}
 	return f.refused("boot")
 }
@@ -34,7 +35,11 @@ func headline(p *plan.Plan, b *simulate.Boot) string {
 				touched++
 			}
 		}
-		what, ends = fmt.Sprintf("%s, the update changes %d of them", what, touched), "done in "
+		least := ""
+		if _, rest := rows(b); len(notKnown(p, rest)) > 0 {
+			least = "at least "
+		}
+		what, ends = fmt.Sprintf("%s, the update changes %s%d of them", what, least, touched), "done in "
 	}
 	verdict := ends + words.Clock(b.Total)
 	if len(p.Summary().Hiding) > 0 {
@@ -66,8 +71,30 @@ func rows(b *simulate.Boot) (shown []*simulate.Run, rest []string) {
 	return shown, rest
 }
 
+// notKnown are the names of Applications with unknown parts, among some.
+func notKnown(p *plan.Plan, among []string) []string {
+	unknown := p.Summary().Unknown
+	return slices.DeleteFunc(slices.Clone(among), func(name string) bool { return !slices.Contains(unknown, name) })
+}
+
+// assumed names the Applications with unknown parts, whose health a simulation assumes. It is "" if all is known.
+func assumed(plans ...*plan.Plan) string {
+	var names []string
+	for _, p := range plans {
+		names = append(names, p.Summary().Unknown...)
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == 0 {
+		return ""
+	}
+	return "Not known completely, so the simulation assumes that they become healthy: " + words.Harmless(words.Some(names))
+}
+
 // restLine counts or names the Applications without a row.
-func restLine(b *simulate.Boot, rest []string) string {
+func restLine(p *plan.Plan, b *simulate.Boot, rest []string) string {
+	if n := len(notKnown(p, rest)); b.Update && n > 0 {
+		return fmt.Sprintf("unchanged: %d; not known completely: %d", len(rest)-n, n)
+	}
 	if b.Update {
 		return fmt.Sprintf("unchanged: %d", len(rest))
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -37,8 +38,8 @@ func bootSigns() []svgSign {
 	}
 }
 
-// bootSVG draws the time line of a boot, or of several, one below the other and on one scale. Several are those of a comparison.
-func bootSVG(w io.Writer, title string, boots ...*simulate.Boot) error {
+// bootSVG draws the time line of a boot of each plan, one below the other and on one scale. Several are those of a comparison.
+func bootSVG(w io.Writer, title string, plans []*plan.Plan, boots []*simulate.Boot) error {
 	out := bufio.NewWriter(w)
 	signs := bootSigns()
 	height, picture := svgLegendHeight(signs), bootPicture{label: bootLabel, total: time.Second}
@@ -66,7 +67,7 @@ func bootSVG(w io.Writer, title string, boots ...*simulate.Boot) error {
 		if len(boots) > 1 {
 			title = "with the " + Renderers()[i]
 		}
-		picture.draw(out, b, title, top)
+		picture.draw(out, plans[i], b, title, top)
 		top += bootHeight(b)
 	}
 	svgLegend(out, 10, top, signs)
@@ -84,7 +85,7 @@ func bootText(out io.Writer, x, y int, class, text string) {
 }
 
 // draw draws one boot. The causes of a boot that does not end are at its top, and Applications that are never created are one line.
-func (p bootPicture) draw(out io.Writer, b *simulate.Boot, title string, top int) {
+func (p bootPicture) draw(out io.Writer, planned *plan.Plan, b *simulate.Boot, title string, top int) {
 	end := top + bootHeight(b)
 	y := top + bootTop - 40
 	bootText(out, 10, y, ` class="t"`, title)
@@ -116,7 +117,7 @@ func (p bootPicture) draw(out io.Writer, b *simulate.Boot, title string, top int
 		svgCross(out, x, y+4, svgForEver+": never created")
 		x += 18
 	}
-	bootText(out, x, y+13, "", restLine(b, rest))
+	bootText(out, x, y+13, "", restLine(planned, b, rest))
 }
 
 // forEver says why an Application never becomes healthy, or never gets an update. It is "" if it does, if it must be synced by hand, or if

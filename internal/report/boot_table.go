@@ -54,7 +54,7 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 		return err
 	}
 	if len(rest) > 0 {
-		fmt.Fprintln(out, "\n  "+restLine(b, rest))
+		fmt.Fprintln(out, "\n  "+restLine(p, b, rest))
 	}
 	if len(b.Removed) > 0 {
 		fmt.Fprintf(out, "  removed, which is not simulated: %s\n", words.Harmless(words.Some(b.Removed)))

@@ -34,7 +34,8 @@ func (c *Comparison) Write(w io.Writer, f Format) error {
 	case JSON:
 		return Object(w, c.object())
 	case SVG:
-		return bootSVG(w, c.Boots[0].Runs[0].Name+": the boot with the applicationset-controller and with the plugin appset", c.Boots[:]...)
+		return bootSVG(w, c.Boots[0].Runs[0].Name+": the boot with the applicationset-controller and with the plugin appset",
+			c.Plans[:], c.Boots[:])
 	}
 	return f.refused("comparison of boots")
 }
@@ -68,6 +69,9 @@ func (c *Comparison) table(w io.Writer) error {
 	})
 	row("created before an earlier wave was healthy", func(i int) string { return strconv.Itoa(len(soon[i])) })
 	if err := table.Flush(); err != nil {
+		return err
+	}
+	if err := writeAssumed(out, c.Plans[:]...); err != nil {
 		return err
 	}
 	for i, name := range Renderers() {
@@ -115,7 +119,7 @@ func (c *Comparison) WriteBlast(w io.Writer, f Format) error {
 	case JSON:
 		out := map[string]any{}
 		for i, name := range Renderers() {
-			out[name] = map[string]any{"applications": blastObject(c.Radii[i])}
+			out[name] = blastObject(c.Plans[i], c.Radii[i])
 		}
 		return Object(w, out)
 	}
@@ -132,5 +136,8 @@ func (c *Comparison) blastTable(w io.Writer) error {
 	for _, r := range c.Radii[1] {
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\n", words.OrDash(with[r.App]), len(r.Blocks), words.Printable(r.App), blocks(r.Blocks))
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return writeAssumed(w, c.Plans[:]...)
 }

@@ -69,10 +69,13 @@ func (d *Difference) headline() string {
 	if !d.complete() {
 		return "The comparison is incomplete: " + d.incomplete()
 	}
-	if len(d.Diff.Changes) == 0 && len(d.Diff.Manifests) == 0 {
-		return fmt.Sprintf("The boot is the same as at %s.", words.Printable(d.Revision))
+	switch {
+	case len(d.Diff.Changes) > 0 || len(d.Diff.Manifests) > 0:
+		return ""
+	case len(d.Diff.NotCompared) > 0:
+		return fmt.Sprintf("Nothing that is known changes since %s.", words.Printable(d.Revision))
 	}
-	return ""
+	return fmt.Sprintf("The boot is the same as at %s.", words.Printable(d.Revision))
 }
 
 // incomplete names the unknown parts, and their side.

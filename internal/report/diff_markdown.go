@@ -46,6 +46,8 @@ func (d *Difference) markdown(out io.Writer) error {
 	switch {
 	case !d.complete():
 		c.add(fmt.Sprintf("**The comparison is incomplete:** %s\n", codeSpan(d.incomplete())))
+	case len(sections) == 0 && len(d.Diff.Manifests) == 0 && len(d.Diff.NotCompared) > 0:
+		c.add(fmt.Sprintf("**Nothing that is known changes since %s.**\n", codeSpan(d.Revision)))
 	case len(sections) == 0 && len(d.Diff.Manifests) == 0:
 		c.add(fmt.Sprintf("**The boot is the same as at %s.**\n", codeSpan(d.Revision)))
 	default:

@@ -44,11 +44,22 @@ func TestSame(t *testing.T) {
 		Revision: "main", Diff: &plan.Difference{},
 		Before: []plan.Gap{{Name: "x", State: "unknown", Reason: "away"}},
 	}
+	partly := &report.Difference{Revision: "main", Diff: &plan.Difference{NotCompared: []argo.Ref{{Name: "x"}}}}
 	for _, tt := range []struct {
 		d    *report.Difference
 		f    report.Format
 		want string
 	}{
+		{
+			partly, report.Table,
+			"Nothing that is known changes since main.\n" +
+				"1 Application could not be compared completely, because parts are unknown or broken: x\n",
+		},
+		{
+			partly, report.Markdown,
+			"**Nothing that is known changes since `main`.**\n\n" +
+				"1 Application could not be compared completely, because parts are unknown or broken: `x`\n",
+		},
 		{same, report.Table, "The boot is the same as at main.\n"},
 		{same, report.Markdown, "**The boot is the same as at `main`.**\n"},
 		{incomplete, report.Table, "The comparison is incomplete: at main, x is unknown: away\nNothing that is known changes.\n"},

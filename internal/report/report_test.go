@@ -231,7 +231,7 @@ func printers(t *testing.T, say func(string) string) map[string]printer {
 			return report.Boot(w, f, after, update)
 		}, []report.Format{report.Table, report.JSON, report.SVG}},
 		"blast": {func(w io.Writer, f report.Format) error {
-			return report.Blast(w, f, radii)
+			return report.Blast(w, f, broken, radii)
 		}, []report.Format{report.Table, report.JSON}},
 		"comparison":       {comparison.Write, []report.Format{report.Table, report.JSON, report.SVG}},
 		"comparison-blast": {comparison.WriteBlast, []report.Format{report.Table, report.JSON}},
