@@ -6,23 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 )
 
-// All takes an error apart into its problems. An error of fmt.Errorf that wraps several is one problem: its members lack its words.
+// All takes a list of errors.Join apart into its problems. An error of fmt.Errorf that wraps several is one problem: its members lack its
+// words.
 func All(err error) []error {
 	if err == nil {
 		return nil
 	}
 	list, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	members := list.Unwrap()
-	if joined := errors.Join(members...); joined == nil || joined.Error() != err.Error() {
+	if !ok || reflect.TypeOf(err) != reflect.TypeOf(errors.Join(errors.ErrUnsupported)) {
 		return []error{err}
 	}
 	var out []error
-	for _, e := range members {
+	for _, e := range list.Unwrap() {
 		out = append(out, All(e)...)
 	}
 	return out

@@ -60,7 +60,11 @@ func planSection(w io.Writer, app *plan.Application, resources bool) {
 		if len(rows) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "\n  WAVE %d%s%s\n", wave.Wave, phaseName(wave.Phase), words.Harmless(waitText(wave, i == len(waves)-1)))
+		text := "   nobody waits: all waves are applied by hand at once"
+		if !app.Applied {
+			text = waitText(wave, i == len(waves)-1)
+		}
+		fmt.Fprintf(w, "\n  WAVE %d%s%s\n", wave.Wave, phaseName(wave.Phase), words.Harmless(text))
 		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 		for _, row := range rows {
 			for j, cell := range row {
@@ -105,6 +109,8 @@ func waitText(wave plan.Wave, last bool) string {
 	switch {
 	case doubts > 0 && doubts == len(not) && !last:
 		return fmt.Sprintf("   IT IS NOT KNOWN whether the next wave waits for %s%s: %s", anyOf, names, why)
+	case doubts > 0 && doubts == len(not):
+		return fmt.Sprintf("   may be complete before %s %s healthy: %s", names, words.IsAre(len(not)), why)
 	case last && len(not) > 0:
 		return fmt.Sprintf("   is complete before %s %s healthy: %s", names, words.IsAre(len(not)), why)
 	case last:

@@ -33,6 +33,11 @@ func TestWaitText(t *testing.T) {
 			"   the next wave DOES NOT WAIT for a, set: a reason",
 			"   is complete before a, set are healthy: a reason",
 		},
+		{
+			[]*plan.Item{{Kind: "Application", Name: "a", Application: &plan.Application{}, InDoubt: true, Why: "a reason"}},
+			"   IT IS NOT KNOWN whether the next wave waits for a: a reason",
+			"   may be complete before a is healthy: a reason",
+		},
 	} {
 		wave := plan.Wave{Items: c.items}
 		if got := waitText(wave, false); got != c.next {

@@ -168,5 +168,9 @@ func (p *Planner) found(ctx context.Context, repos *Repositories) ([]manifest.Do
 	if err != nil || len(candidates.docs) == 0 {
 		return nil, err
 	}
-	return p.among(ctx, repos, candidates.docs)
+	roots, err := p.among(ctx, repos, candidates.docs)
+	if err != nil {
+		return nil, err
+	}
+	return beside(ctx, repos, roots, candidates)
 }

@@ -186,7 +186,7 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 		return nil, errors.New("there is no Application in the local repositories that deploys others; name the file of the root")
 	case len(roots) == 1 || p.All:
 		repos.noteRoots(roots, candidates)
-		return roots, nil
+		return beside(ctx, repos, roots, candidates)
 	}
 	lines := []string{"there are several roots; name one, or plan all of them with --all:"}
 	for rest := roots; len(rest) > 0; {
@@ -198,6 +198,29 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 		lines = append(lines, fmt.Sprintf("  %s   %s", argument, words.Some(names)))
 	}
 	return nil, errors.New(strings.Join(lines, "\n"))
+}
+
+// beside adds the other objects of the files of roots, such as their AppProject: whoever applies the file applies them, too.
+func beside(ctx context.Context, repos *Repositories, roots []manifest.Document, among candidates) ([]manifest.Document, error) {
+	var out []manifest.Document
+	seen := map[string]bool{}
+	for _, root := range roots {
+		file := root.Name()
+		if among.argument(root) == file && root.Made == "" && !seen[file] {
+			seen[file] = true
+			read := func() ([]manifest.Document, error) { return readRoots(ctx, nil, repos, file) }
+			if repos.revision != "" {
+				read = func() ([]manifest.Document, error) { return rootsAt(ctx, repos, file) }
+			}
+			docs, err := read()
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, slices.DeleteFunc(docs, deploys)...)
+		}
+		out = append(out, root)
+	}
+	return out, nil
 }
 
 // candidates are Applications and sets in local repositories.
@@ -221,7 +244,7 @@ func (c candidates) argument(d manifest.Document) string {
 // noteRoots says which roots were found.
 func (r *Repositories) noteRoots(roots []manifest.Document, among candidates) {
 	for _, d := range roots {
-		r.cfg.Note(fmt.Sprintf("found the root %s %s in %s, one of %d Applications and sets in the repository",
+		r.cfg.Note(fmt.Sprintf("found the root %s %s in %s, one of %d Applications and sets with a source in the local repositories",
 			manifest.String(d.Object, "kind"), words.Printable(manifest.String(d.Object, "metadata", "name")),
 			words.Printable(among.argument(d)), len(among.docs)))
 	}
