@@ -140,16 +140,15 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 // Parameter returns the value of a parameter, "" if it is not set.
 func (c Call) Parameter(name string) string { return c.parameters[name] }
 
-// Flag returns the value of a parameter that is true or false, false if it is not set.
-func (c Call) Flag(name string) (bool, error) {
-	switch v := c.parameters[name]; v {
+// Flag reads the value of a parameter that is true or false, false if it is not set.
+func Flag(parameter, value string) (bool, error) {
+	switch value {
 	case "true":
 		return true, nil
 	case "", "false":
 		return false, nil
-	default:
-		return false, fmt.Errorf("plugin.parameters: %s must be true or false, it is %q", name, words.Shorten(v, 100))
 	}
+	return false, fmt.Errorf("plugin.parameters: %s must be true or false, it is %q", parameter, words.Shorten(value, 100))
 }
 
 // Origin tells the sources of one application apart, in a few characters. SourceOrigin finds the same in its spec. A call for another

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -146,7 +147,7 @@ func (s *stage) environment(app *plan.Application, source plan.Source, commit st
 		}
 	}
 	if recurse, _ := manifest.Map(source.Spec, "directory")["recurse"].(bool); recurse && namedPlugin(source) == "" {
-		env[argo.Variable("recurse")] = "true" // which is how the plugin would be told
+		env[argo.Variable(appsetplugin.ParameterRecurse)] = "true" // which is how the plugin would be told
 	}
 	if data, err := json.Marshal(list); err == nil && list != nil {
 		env["ARGOCD_APP_PARAMETERS"] = string(data)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -122,7 +123,7 @@ func (o Options) application(set manifest.Object, parameter string) (manifest.Ob
 	}
 	source["plugin"] = map[string]any{
 		"name":       argo.PluginAppSet,
-		"parameters": []any{map[string]any{"name": "spec", "string": parameter}},
+		"parameters": []any{map[string]any{"name": appsetplugin.ParameterSpec, "string": parameter}},
 	}
 	namespace := manifest.String(set, "metadata", "namespace")
 	if namespace == "" {
