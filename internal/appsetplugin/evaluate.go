@@ -72,10 +72,7 @@ func (e Evaluation) documents(ctx context.Context) ([]manifest.Document, []strin
 		return nil, nil, err
 	}
 	e.Doing("rendering the application's directory")
-	name := r.App
-	if r.AppNamespace != "" && r.AppNamespace != e.Namespace {
-		name = r.AppNamespace + "_" + name
-	}
+	name := argo.Ref{Namespace: r.AppNamespace, Name: r.App}.Instance(e.Namespace)
 	result := source.Render(ctx, source.Request{
 		Application: source.Application{Name: name, Namespace: r.Namespace, Project: r.Project},
 		Environment: source.Environment{KubeVersion: r.KubeVersion, APIVersions: r.APIVersions},

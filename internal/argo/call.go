@@ -48,10 +48,8 @@ func NewCall(getenv func(string) string, known []Parameter) (Call, error) {
 		Target: getenv("ARGOCD_APP_SOURCE_TARGET_REVISION"), KubeVersion: getenv("KUBE_VERSION"),
 		parameters: map[string]string{},
 	}
-	// Argo CD puts the namespace before the name if it is not its own; neither has an underscore of its own.
-	if namespace, name, ok := strings.Cut(c.App, "_"); ok {
-		c.AppNamespace, c.App = namespace, name
-	}
+	app := Instance(c.App, "")
+	c.AppNamespace, c.App = app.Namespace, app.Name
 	if v := getenv("KUBE_API_VERSIONS"); v != "" {
 		c.APIVersions = strings.Split(v, ",")
 	}

@@ -130,13 +130,9 @@ func (s *stage) pack(ctx context.Context, source plan.Source, commit string) ([]
 
 // environment returns Argo CD's variables for a plugin, without the capabilities of the cluster: the plan does not know them either.
 func (s *stage) environment(app *plan.Application, source plan.Source, commit string) map[string]string {
-	name := app.Name
-	if app.Namespace != s.Namespace {
-		name = app.Namespace + "_" + app.Name
-	}
 	env := map[string]string{
-		"ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": app.Destination.Namespace, "ARGOCD_APP_PROJECT_NAME": app.Project,
-		"ARGOCD_APP_REVISION":        commit,
+		"ARGOCD_APP_NAME": app.Instance(s.Namespace), "ARGOCD_APP_NAMESPACE": app.Destination.Namespace,
+		"ARGOCD_APP_PROJECT_NAME": app.Project, "ARGOCD_APP_REVISION": commit,
 		"ARGOCD_APP_SOURCE_REPO_URL": source.Repository, "ARGOCD_APP_SOURCE_PATH": source.Path,
 		"ARGOCD_APP_SOURCE_TARGET_REVISION": source.Revision,
 	}

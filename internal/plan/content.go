@@ -207,11 +207,8 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 	name := manifest.String(plugin, "name")
 	appSet, s3 := argo.IsPlugin(name, argo.PluginAppSet), argo.IsPlugin(name, argo.PluginS3)
 	about := source.Application{
-		Name: app.Name, Namespace: manifest.String(spec, "destination", "namespace"), Project: app.Project,
+		Name: app.Instance(l.cfg.Namespace), Namespace: manifest.String(spec, "destination", "namespace"), Project: app.Project,
 		Several: argo.HasList(spec),
-	}
-	if app.Namespace != l.cfg.Namespace {
-		about.Name = app.Namespace + "_" + app.Name
 	}
 	given, err := l.parameters(s)
 	switch {
