@@ -58,7 +58,7 @@ func TestTimes(t *testing.T) {
 			want:  map[string]time.Duration{"web": 5*s - simulate.DefaultModel().Apply},
 		},
 		"other Applications": {
-			times: simulate.Times{Learn: "others.json"}, note: "others.json: the duration of 1 Application",
+			times: simulate.Times{Learn: "others.json"}, note: "others.json: 1 Application without a known duration",
 			err: "others.json: no Application of the plan is in it, except for those that only deploy others",
 		},
 		"no Applications": {
