@@ -69,9 +69,9 @@ func (o Options) Application(set manifest.Object) (app manifest.Object, warnings
 // check refuses sets that have no Application.
 func check(set manifest.Object) error {
 	var errs []error
-	parsed, _, err := appset.Parse(manifest.Document{Object: set})
+	_, _, err := appset.Parse(manifest.Document{Object: set})
 	for _, err := range problem.All(err) {
-		errs = append(errs, errors.New(strings.TrimPrefix(err.Error(), parsed.String()+": ")))
+		errs = append(errs, appset.Bare(err))
 	}
 	meta := manifest.Map(set, "metadata")
 	switch {
