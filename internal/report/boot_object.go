@@ -36,7 +36,7 @@ func bootObject(p *plan.Plan, b *simulate.Boot) map[string]any {
 	}
 	o := map[string]any{
 		"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path,
-		"waiting": Texts(b.Blocked()), "causes": Texts(culprits(b)), "findings": findings, "argocd": versionObject(p),
+		"waiting": Texts(b.Blocked()), "causes": Texts(culprits(b, "")), "findings": findings, "argocd": versionObject(p),
 	}
 	if b.Update {
 		o["update"], o["removed"], o["notInOrder"] = true, Texts(b.Removed), earlyObjects(b.TooEarly(p))
