@@ -29,6 +29,9 @@ func bootObject(p *plan.Plan, b *simulate.Boot) map[string]any {
 		if e.Detail != "" {
 			o["detail"] = e.Detail
 		}
+		if e.What == simulate.BecameState {
+			o["health"] = string(e.Health)
+		}
 		events = append(events, o)
 	}
 	for _, l := range b.CriticalPath() {

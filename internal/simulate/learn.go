@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -39,11 +40,12 @@ func learn(file string, data []byte, apply time.Duration, note func(string)) (ma
 	return out, err
 }
 
-// learntEvent is an event as argosy simulate -o json writes it.
+// learntEvent is an event as argosy simulate -o json writes it. Detail is the health where older versions wrote no Health.
 type learntEvent struct {
 	At                  float64
 	Application, Detail string
 	What                What
+	Health              health.Status
 }
 
 func learnEvents(file string, events []learntEvent, apply time.Duration) (map[string]time.Duration, error) {
@@ -54,7 +56,7 @@ func learnEvents(file string, events []learntEvent, apply time.Duration) (map[st
 			return nil, fmt.Errorf("%s: at must be seconds, 0 to %g, it is %g", file, longestLearnt.Seconds(), e.At)
 		case e.What == WaveStarted:
 			began[e.Application] = e.At
-		case e.What == BecameState && e.Detail == string(health.Healthy):
+		case e.What == BecameState && cmp.Or(e.Health, health.Status(e.Detail)) == health.Healthy:
 			if start, ok := began[e.Application]; ok && e.At >= start {
 				took := time.Duration((e.At - start) * float64(time.Second)).Round(time.Millisecond)
 				out[e.Application] = max(took-apply, 0)
