@@ -84,13 +84,15 @@ func ParseParameters(get func(name string) string) (Given, error) {
 	return g, errors.Join(errs[:]...)
 }
 
-// SourceParameters reads the parameters in a source of an Application, as ParseParameters. A source that does not name this plugin has none.
+// SourceParameters reads the parameters in a source of an Application, as ParseParameters, and also refuses those that the plugin does not
+// know. A source that does not name this plugin has none.
 func SourceParameters(source map[string]any) (Given, error) {
 	plugin := manifest.Map(source, "plugin")
 	if !argo.IsPlugin(manifest.String(plugin, "name"), argo.PluginAppSet) {
 		plugin = nil
 	}
-	return ParseParameters(func(name string) string { return argo.PluginParameter(plugin, name) })
+	given, err := ParseParameters(func(name string) string { return argo.PluginParameter(plugin, name) })
+	return given, errors.Join(argo.CheckParameters(plugin, Parameters()), err)
 }
 
 // Pin says which Applications get the commit that the answer is made of instead of its branch. "" is none.

@@ -82,6 +82,11 @@ func TestParameters(t *testing.T) {
 			parameter: "{name: max-delete, string: few}",
 			want:      `plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%, it is "few"`,
 		},
+		{
+			parameter: "{name: alow-empty, string: 'true'}",
+			want:      `plugin.parameters: there is no parameter "alow-empty"; they are spec, recurse, allow-empty, max-delete, prune-sets, pin, pin-branch`,
+		},
+		{parameter: "{name: recurse, array: ['true']}", want: "plugin.parameters: recurse must be a string"},
 		{parameter: "{name: recurse, string: '1'}", sets: SetsByController},
 	} {
 		t.Run(c.parameter, func(t *testing.T) {
