@@ -22,7 +22,7 @@ func TestBare(t *testing.T) {
 	if at, ok := manifest.PositionOf(err); !ok || at.Line != 1 {
 		t.Errorf("%v, %t", at, ok)
 	}
-	if other := errors.New("x"); appset.Bare(other) != other {
+	if other := errors.New("x"); appset.Bare(other).Error() != "x" {
 		t.Error("it changes another error")
 	}
 }

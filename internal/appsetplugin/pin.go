@@ -27,7 +27,8 @@ func KeepsPins(source map[string]any) bool {
 // Own returns the revision that a source of this plugin follows. A source that its parent has pinned follows the branch from before.
 func Own(source map[string]any) appset.Read {
 	given, _ := SourceParameters(source)
-	return appset.Read{URL: manifest.String(source, "repoURL"), Revision: cmp.Or(given.PinBranch, manifest.String(source, "targetRevision"))}
+	revision := cmp.Or(given.PinBranch, manifest.String(source, "targetRevision"))
+	return appset.Read{URL: manifest.String(source, "repoURL"), Revision: revision}
 }
 
 // own is the revision that the application of a call follows. It has no commit if the call is not for a commit, as for a chart.

@@ -15,8 +15,8 @@ func (p *Plan) Find(name string) (*Application, error) {
 	var found []*Application
 	var full []string
 	for _, app := range p.Applications {
-		if !app.Applied && (app.Name == name || app.Ref.String() == name) {
-			found, full = append(found, app), append(full, app.Ref.String())
+		if !app.Applied && (app.Name == name || app.String() == name) {
+			found, full = append(found, app), append(full, app.String())
 		}
 	}
 	switch len(found) {
