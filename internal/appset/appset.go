@@ -39,7 +39,26 @@ func (s Set) title() string {
 func (s Set) errorf(format string, args ...any) error {
 	at := s.Position
 	at.Number = 0 // the name says which
-	return at.Errorf("%s: %w", s.title(), fmt.Errorf(format, args...))
+	return at.Errorf("%w", &setError{s.title(), fmt.Errorf(format, args...)})
+}
+
+// setError is a problem of a set.
+type setError struct {
+	title string
+	err   error
+}
+
+func (e *setError) Error() string { return e.title + ": " + e.err.Error() }
+
+func (e *setError) Unwrap() error { return e.err }
+
+// Bare returns a problem of a set without the place and the name of the set, which its text begins with. Other errors stay as they are.
+func Bare(err error) error {
+	var e *setError
+	if errors.As(err, &e) {
+		return e.err
+	}
+	return err
 }
 
 // Parse reads an ApplicationSet, or the bare spec of one. It reports false for other documents.

@@ -1,6 +1,7 @@
 package appset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,10 +151,10 @@ func (x Expansion) assign(out *Expanded) error {
 // place puts Applications where their sets were.
 func (x Expansion) place(out *Expanded, docs []manifest.Document, isSet []bool, sets []Set, res *Result) error {
 	apps, next := res.Applications, 0
-	rendered := map[string]bool{}
+	rendered := map[argo.Ref]bool{}
 	for i, list := range apps {
 		for _, app := range list {
-			rendered[x.id(app)] = true
+			rendered[x.ref(app)] = true
 			if x.Deployed {
 				sets[i].deploy(app, out)
 			}
@@ -173,7 +174,7 @@ func (x Expansion) place(out *Expanded, docs []manifest.Document, isSet []bool, 
 			}
 			next++
 		case x.Keep:
-			if argo.IsApplication(d.Object) && rendered[x.id(d.Object)] {
+			if argo.IsApplication(d.Object) && rendered[x.ref(d.Object)] {
 				errs = append(errs, fmt.Errorf("%s: Application %q is rendered by an ApplicationSet, too", d.Position,
 					manifest.String(d.Object, "metadata", "name")))
 			}
@@ -186,12 +187,10 @@ func (x Expansion) place(out *Expanded, docs []manifest.Document, isSet []bool, 
 	return errors.Join(errs...)
 }
 
-func (x Expansion) id(app manifest.Object) string {
-	namespace := manifest.String(app, "metadata", "namespace")
-	if namespace == "" {
-		namespace = x.Namespace
+func (x Expansion) ref(app manifest.Object) argo.Ref {
+	return argo.Ref{
+		Namespace: cmp.Or(manifest.String(app, "metadata", "namespace"), x.Namespace), Name: manifest.String(app, "metadata", "name"),
 	}
-	return namespace + "/" + manifest.String(app, "metadata", "name")
 }
 
 // deploy gives an Application the wave of its set, and protects it from deletion if the set does.

@@ -90,10 +90,10 @@ func (x Expansion) roll(out *Expanded, rollouts []*rollout) error {
 		extra[r.anchor] = max(extra[r.anchor], r.waves-1)
 	}
 	moved := movedBy(extra)
-	rolled, last := map[string]bool{}, math.MinInt
+	rolled, last := map[argo.Ref]bool{}, math.MinInt
 	for _, r := range rollouts {
 		for i, app := range r.apps {
-			rolled[x.id(app)] = true
+			rolled[x.ref(app)] = true
 			if r.rank[i] != notSelected {
 				setWave(app, moved(r.anchor)+r.rank[i])
 				last = max(last, waveOf(app))
@@ -101,7 +101,7 @@ func (x Expansion) roll(out *Expanded, rollouts []*rollout) error {
 		}
 	}
 	for i, o := range out.Objects {
-		if argo.IsApplication(o) && rolled[x.id(o)] {
+		if argo.IsApplication(o) && rolled[x.ref(o)] {
 			continue
 		}
 		wave := waveOf(o)

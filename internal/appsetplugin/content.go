@@ -31,12 +31,9 @@ func (k *keeper) content(c *child, g *group, commit string) (content Content, id
 	}
 	list := argo.Deployed(c.object)
 	about := source.Application{
-		Name: c.ref.Name, Namespace: manifest.String(c.object, "spec", "destination", "namespace"),
+		Name: c.ref.Instance(k.config.Namespace), Namespace: manifest.String(c.object, "spec", "destination", "namespace"),
 		Project: manifest.String(c.object, "spec", "project"),
 		Several: argo.HasList(manifest.Map(c.object, "spec")),
-	}
-	if c.ref.Namespace != k.config.Namespace {
-		about.Name = c.ref.Namespace + "_" + c.ref.Name
 	}
 	text, err := json.Marshal([]any{g.key, commit, about, k.request.KubeVersion, k.request.APIVersions, list})
 	if err != nil {

@@ -59,28 +59,25 @@ func (Here) Expand(ctx context.Context, e Evaluation) (*appset.Expanded, error) 
 // documents returns the documents of the parameter, or of the directory. An incomplete directory is an error.
 func (e Evaluation) documents(ctx context.Context) ([]manifest.Document, []string, error) {
 	r := e.Call
-	if spec := r.Parameter("spec"); spec != "" {
-		docs, err := manifest.Decode("parameter spec", []byte(spec))
-		return docs, nil, err
-	}
-	recurse, err := r.Flag("recurse")
+	given, err := ParseParameters(r.Parameter)
 	if err != nil {
 		return nil, nil, err
+	}
+	if given.Spec != "" {
+		docs, err := manifest.Decode("parameter spec", []byte(given.Spec))
+		return docs, nil, err
 	}
 	view, err := e.Repository(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	e.Doing("rendering the application's directory")
-	name := r.App
-	if r.AppNamespace != "" && r.AppNamespace != e.Namespace {
-		name = r.AppNamespace + "_" + name
-	}
+	name := argo.Ref{Namespace: r.AppNamespace, Name: r.App}.Instance(e.Namespace)
 	result := source.Render(ctx, source.Request{
 		Application: source.Application{Name: name, Namespace: r.Namespace, Project: r.Project},
 		Environment: source.Environment{KubeVersion: r.KubeVersion, APIVersions: r.APIVersions},
 		Spec:        map[string]any{"repoURL": r.RepoURL, "path": e.Dir, "targetRevision": r.Target},
-		Repository:  source.Repository{View: view, Commit: r.Revision}, Recurse: recurse, Plugin: true,
+		Repository:  source.Repository{View: view, Commit: r.Revision}, Recurse: given.Recurse, Plugin: true,
 	})
 	var warnings []string
 	for _, p := range result.Problems {

@@ -3,7 +3,6 @@ package appsetplugin
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/argosy-cd/argosy/internal/appset"
@@ -13,54 +12,28 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 )
 
-// Values of the parameter pin.
-const (
-	pinNone    = "false"
-	pinAll     = "true"
-	pinChanged = "changed"
-)
-
-// parsePin reads the parameter pin.
-func parsePin(text string) (string, error) {
-	switch text {
-	case "", pinNone:
-		return pinNone, nil
-	case pinAll, pinChanged:
-		return text, nil
-	}
-	return "", fmt.Errorf("plugin.parameters: pin must be true, changed or false, it is %q", text)
-}
-
-// Wrong says which parameters of a source of this plugin it refuses.
-func Wrong(source map[string]any) error {
-	plugin := manifest.Map(source, "plugin")
-	_, pinErr := parsePin(argo.PluginParameter(plugin, "pin"))
-	_, limitErr := parseLimit(argo.PluginParameter(plugin, "max-delete"))
-	return errors.Join(pinErr, limitErr)
-}
-
 // Pins reports whether a source uses this plugin with pinned Applications.
 func Pins(source map[string]any) bool {
-	plugin := manifest.Map(source, "plugin")
-	mode, err := parsePin(argo.PluginParameter(plugin, "pin"))
-	return argo.IsPlugin(manifest.String(plugin, "name"), argo.PluginAppSet) && err == nil && mode != pinNone
+	given, _ := SourceParameters(source)
+	return given.Pins()
 }
 
 // KeepsPins reports whether Applications that a new commit does not change keep their old one.
 func KeepsPins(source map[string]any) bool {
-	mode, err := parsePin(argo.PluginParameter(manifest.Map(source, "plugin"), "pin"))
-	return Pins(source) && err == nil && mode == pinChanged
+	given, _ := SourceParameters(source)
+	return given.Pin == PinChanged
 }
 
 // Own returns the revision that a source of this plugin follows. A source that its parent has pinned follows the branch from before.
 func Own(source map[string]any) appset.Read {
-	branch := argo.PluginParameter(manifest.Map(source, "plugin"), "pin-branch")
-	return appset.Read{URL: manifest.String(source, "repoURL"), Revision: cmp.Or(branch, manifest.String(source, "targetRevision"))}
+	given, _ := SourceParameters(source)
+	revision := cmp.Or(given.PinBranch, manifest.String(source, "targetRevision"))
+	return appset.Read{URL: manifest.String(source, "repoURL"), Revision: revision}
 }
 
 // own is the revision that the application of a call follows. It has no commit if the call is not for a commit, as for a chart.
 func own(c argo.Call) appset.Read {
-	r := appset.Read{URL: c.RepoURL, Revision: cmp.Or(c.Parameter("pin-branch"), c.Target)}
+	r := appset.Read{URL: c.RepoURL, Revision: cmp.Or(c.Parameter(ParameterPinBranch), c.Target)}
 	if argo.IsCommit(c.Revision) {
 		r.Commit = c.Revision
 	}
@@ -95,7 +68,7 @@ type pinner struct {
 	config   Config
 	request  Request
 	work     For
-	mode     string
+	mode     Pin
 	self     argo.Ref
 	children *Children // nil if unknown
 	warnings []string
@@ -139,7 +112,7 @@ func (p *pinner) pin(ctx context.Context, answer *appset.Expanded) error {
 			children = append(children, c)
 		}
 	}
-	if p.mode == pinChanged {
+	if p.mode == PinChanged {
 		if err := p.keep(ctx, children); err != nil {
 			return err
 		}
@@ -184,9 +157,9 @@ func (s *pinned) set() {
 	list, _ := plugin["parameters"].([]any)
 	kept := make([]any, 0, len(list)+1)
 	for _, parameter := range list {
-		if m, _ := parameter.(map[string]any); manifest.String(m, "name") != "pin-branch" {
+		if m, _ := parameter.(map[string]any); manifest.String(m, "name") != ParameterPinBranch {
 			kept = append(kept, parameter)
 		}
 	}
-	plugin["parameters"] = append(kept, map[string]any{"name": "pin-branch", "string": branch})
+	plugin["parameters"] = append(kept, map[string]any{"name": ParameterPinBranch, "string": branch})
 }

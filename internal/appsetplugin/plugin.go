@@ -10,8 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset"
@@ -21,39 +19,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
-
-// Parameters of the plugin.
-func Parameters() []argo.Parameter {
-	return []argo.Parameter{
-		{
-			Name: "spec", Title: "ApplicationSet",
-			Help: "an ApplicationSet, the spec of one, or several documents; without it, those in the application's directory are taken",
-		},
-		{
-			Name: "recurse", Title: "Subdirectories", Help: "true: look into the subdirectories of the application's directory, too",
-			Default: "false",
-		},
-		{Name: "allow-empty", Title: "Allow no Applications", Help: "true: a set may have no Applications", Default: "false"},
-		{
-			Name: "max-delete", Title: "Deletions in an hour",
-			Help: "how many Applications may be removed in an hour: a number, or a percentage of those that were there; by default half " +
-				"of them, and at least 3",
-		},
-		{
-			Name: "prune-sets", Title: "Prune ApplicationSets",
-			Help: "true: ApplicationSets that own Applications may be pruned, which deletes these Applications", Default: "false",
-		},
-		{
-			Name: "pin", Title: "Pin to commits",
-			Help: "true: Applications get the commit that the answer is made of instead of its branch, so that updates follow the waves; " +
-				"changed: only those whose content differs", Default: "false",
-		},
-		{
-			Name: "pin-branch", Title: "Branch before pinning",
-			Help: "set by the plugin on an application that it has pinned: the branch that its Applications name; do not set it",
-		},
-	}
-}
 
 // Live reads Applications and ApplicationSets of the cluster.
 type Live interface {
@@ -139,7 +104,7 @@ type Request struct {
 }
 
 // Reads reports whether an answer needs the repository.
-func Reads(c argo.Call) bool { return c.Parameter("spec") == "" }
+func Reads(c argo.Call) bool { return c.Parameter(ParameterSpec) == "" }
 
 // Answer is the answer of the plugin.
 type Answer struct {
@@ -153,12 +118,8 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	if r.Doing == nil {
 		r.Doing = func(string) {}
 	}
-	allowEmpty, emptyErr := r.Flag("allow-empty")
-	limit, limitErr := parseLimit(r.Parameter("max-delete"))
-	_, recurseErr := r.Flag("recurse")
-	pruneSets, setsErr := r.Flag("prune-sets")
-	pin, pinErr := parsePin(r.Parameter("pin"))
-	if err := errors.Join(emptyErr, limitErr, recurseErr, setsErr, pinErr); err != nil {
+	given, err := ParseParameters(r.Parameter)
+	if err != nil {
 		return &Answer{}, err
 	}
 	if c.Evaluator == nil {
@@ -166,13 +127,13 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	}
 	p := policy.ParentOf(r.Call, c.Namespace, c.Admins)
 	self := argo.Ref{Namespace: p.Namespace, Name: r.App}
-	work := For{Parent: p, Call: r.Call, Policy: c.Policy, AllowEmpty: allowEmpty}
-	if pin != pinNone {
+	work := For{Parent: p, Call: r.Call, Policy: c.Policy, AllowEmpty: given.AllowEmpty}
+	if given.Pins() {
 		work.own = own(r.Call)
 	}
 	res, err := c.Evaluator.Expand(ctx, Evaluation{
 		Call: r.Call, Dir: r.Dir, Namespace: c.Namespace, Repository: r.Repository, Archive: r.Archive, Doing: r.Doing,
-		Expansion: appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true, Pinned: pin != pinNone},
+		Expansion: appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true, Pinned: given.Pins()},
 	})
 	if res == nil {
 		res = &appset.Expanded{}
@@ -181,9 +142,9 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	switch {
 	case err != nil:
 		return a, err
-	case !Reads(r.Call) && res.Sets == 0:
+	case given.Spec != "" && res.Sets == 0:
 		return a, errors.New("parameter spec: there is no ApplicationSet in it, and no spec of one (generators and template)")
-	case len(res.Objects) == 0 && !allowEmpty:
+	case len(res.Objects) == 0 && !given.AllowEmpty:
 		return a, fmt.Errorf("%s: there are no manifests, so the answer would be empty and delete what is there", r.Dir)
 	}
 	dropped, err := c.Policy.Answer(p, r.Namespace, res.Objects)
@@ -192,7 +153,7 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 		return a, err
 	}
 	r.Doing("comparing with the Applications that are there now")
-	g := guard{live: c.Live, removals: c.Removals, self: self, limit: limit}
+	g := guard{live: c.Live, removals: c.Removals, self: self, limit: given.limit}
 	if c.Now != nil {
 		g.now = c.Now()
 	}
@@ -200,15 +161,15 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	if err == nil {
 		err = g.check(ctx, r.Namespace, children, res.Objects)
 	}
-	if err == nil && !pruneSets {
+	if err == nil && !given.PruneSets {
 		err = g.sets(ctx, r.Namespace, children, res.Objects)
 	}
 	if err != nil {
 		return a, err
 	}
-	if pin != pinNone {
+	if given.Pins() {
 		r.Doing("pinning Applications to commits")
-		pinner := &pinner{config: c, request: r, work: work, mode: pin, self: self, children: children}
+		pinner := &pinner{config: c, request: r, work: work, mode: given.Pin, self: self, children: children}
 		err := pinner.pin(ctx, res)
 		a.Warnings = append(a.Warnings, pinner.warnings...)
 		if err != nil {
@@ -220,28 +181,4 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	}
 	a.Objects = res.Objects
 	return a, nil
-}
-
-// limit is how many Applications may be deleted of so many.
-type limit struct {
-	number, percent int
-	atLeast         int
-}
-
-func (l limit) of(n int) int { return max(l.atLeast, l.number, n*l.percent/100) }
-
-func parseLimit(text string) (limit, error) {
-	if text == "" {
-		return limit{percent: 50, atLeast: 3}, nil
-	}
-	digits, percent := strings.CutSuffix(text, "%")
-	n, err := strconv.Atoi(digits)
-	if err != nil || n < 0 || percent && n > 100 {
-		return limit{}, fmt.Errorf("plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%%, it is %q",
-			text)
-	}
-	if percent {
-		return limit{percent: n}, nil
-	}
-	return limit{number: n}, nil
 }

@@ -88,6 +88,21 @@ func ParseRef(text, namespace string) Ref {
 	return Ref{Namespace: namespace, Name: text}
 }
 
+// Names returns the names of Applications, in order; each has its namespace in front if several of them have the name.
+func Names(refs []Ref) []string {
+	count := map[string]int{}
+	for _, r := range refs {
+		count[r.Name]++
+	}
+	out := make([]string, len(refs))
+	for i, r := range refs {
+		if out[i] = r.Name; count[r.Name] > 1 {
+			out[i] = r.String()
+		}
+	}
+	return out
+}
+
 // FieldOrder is the order in which Argo CD renders the fields of an Application: that of its Go types.
 func FieldOrder() []string {
 	return []string{

@@ -1,6 +1,7 @@
 package argo_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -14,5 +15,12 @@ func TestParseRef(t *testing.T) {
 		if got := argo.ParseRef(text, "argocd"); got != want {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	got := argo.Names([]argo.Ref{{Namespace: "b", Name: "web"}, {Namespace: "a", Name: "db"}, {Namespace: "a", Name: "web"}})
+	if want := []string{"b/web", "db", "a/web"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

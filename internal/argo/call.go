@@ -48,10 +48,8 @@ func NewCall(getenv func(string) string, known []Parameter) (Call, error) {
 		Target: getenv("ARGOCD_APP_SOURCE_TARGET_REVISION"), KubeVersion: getenv("KUBE_VERSION"),
 		parameters: map[string]string{},
 	}
-	// Argo CD puts the namespace before the name if it is not its own; neither has an underscore of its own.
-	if namespace, name, ok := strings.Cut(c.App, "_"); ok {
-		c.AppNamespace, c.App = namespace, name
-	}
+	app := Instance(c.App, "")
+	c.AppNamespace, c.App = app.Namespace, app.Name
 	if v := getenv("KUBE_API_VERSIONS"); v != "" {
 		c.APIVersions = strings.Split(v, ",")
 	}
@@ -60,7 +58,7 @@ func NewCall(getenv func(string) string, known []Parameter) (Call, error) {
 			c.parameters[p.Name] = v
 		}
 	}
-	return c, c.check(getenv("ARGOCD_APP_PARAMETERS"), known)
+	return c, check(getenv("ARGOCD_APP_PARAMETERS"), known)
 }
 
 // Variable is the environment variable in which Argo CD passes a parameter.
@@ -80,7 +78,7 @@ func Variable(parameter string) string {
 const maxProblems = 20
 
 // check refuses parameters that are not known.
-func (c Call) check(all string, known []Parameter) error {
+func check(all string, known []Parameter) error {
 	if all == "" {
 		return nil
 	}
@@ -92,22 +90,47 @@ func (c Call) check(all string, known []Parameter) error {
 	if err := json.Unmarshal([]byte(all), &set); err != nil {
 		return errors.New("ARGOCD_APP_PARAMETERS: not a list of parameters")
 	}
+	list := make([]givenParameter, len(set))
+	for i, p := range set {
+		list[i] = givenParameter{p.Name, p.Array == nil && p.Map == nil}
+	}
+	return refuse(list, known)
+}
+
+// CheckParameters refuses the same parameters as NewCall, of the plugin of a source.
+func CheckParameters(plugin map[string]any, known []Parameter) error {
+	all, _ := plugin["parameters"].([]any)
+	list := make([]givenParameter, len(all))
+	for i, p := range all {
+		m, _ := p.(map[string]any)
+		list[i] = givenParameter{manifest.String(m, "name"), m["array"] == nil && m["map"] == nil}
+	}
+	return refuse(list, known)
+}
+
+// givenParameter is a parameter of an application, without its value.
+type givenParameter struct {
+	name string
+	text bool // or nothing
+}
+
+func refuse(list []givenParameter, known []Parameter) error {
 	var names []string
 	for _, p := range known {
 		names = append(names, p.Name)
 	}
 	var errs []error
-	for i, p := range set {
+	for i, p := range list {
 		if len(errs) == maxProblems {
-			errs = append(errs, fmt.Errorf("plugin.parameters: the other %d are not checked", len(set)-i))
+			errs = append(errs, fmt.Errorf("plugin.parameters: the other %d are not checked", len(list)-i))
 			break
 		}
 		switch {
-		case !slices.Contains(names, p.Name):
-			errs = append(errs, fmt.Errorf("plugin.parameters: there is no parameter %q; they are %s", words.Shorten(p.Name, 100),
+		case !slices.Contains(names, p.name):
+			errs = append(errs, fmt.Errorf("plugin.parameters: there is no parameter %q; they are %s", words.Shorten(p.name, 100),
 				strings.Join(names, ", ")))
-		case p.Array != nil || p.Map != nil:
-			errs = append(errs, fmt.Errorf("plugin.parameters: %s must be a string", p.Name))
+		case !p.text:
+			errs = append(errs, fmt.Errorf("plugin.parameters: %s must be a string", p.name))
 		}
 	}
 	return errors.Join(errs...)
@@ -140,16 +163,15 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 // Parameter returns the value of a parameter, "" if it is not set.
 func (c Call) Parameter(name string) string { return c.parameters[name] }
 
-// Flag returns the value of a parameter that is true or false, false if it is not set.
-func (c Call) Flag(name string) (bool, error) {
-	switch v := c.parameters[name]; v {
+// Flag reads the value of a parameter that is true or false, false if it is not set.
+func Flag(parameter, value string) (bool, error) {
+	switch value {
 	case "true":
 		return true, nil
 	case "", "false":
 		return false, nil
-	default:
-		return false, fmt.Errorf("plugin.parameters: %s must be true or false, it is %q", name, words.Shorten(v, 100))
 	}
+	return false, fmt.Errorf("plugin.parameters: %s must be true or false, it is %q", parameter, words.Shorten(value, 100))
 }
 
 // Origin tells the sources of one application apart, in a few characters. SourceOrigin finds the same in its spec. A call for another

@@ -55,10 +55,10 @@ func TestCall(t *testing.T) {
 			if c.Parameter("spec") != "x" || c.Parameter("max-delete") != "5" {
 				t.Errorf("%+v", c)
 			}
-			if ok, err := c.Flag("allow-empty"); !ok || err != nil {
+			if ok, err := argo.Flag("allow-empty", c.Parameter("allow-empty")); !ok || err != nil {
 				t.Errorf("%v, %v", ok, err)
 			}
-			if _, err := c.Flag("max-delete"); err == nil {
+			if _, err := argo.Flag("max-delete", c.Parameter("max-delete")); err == nil {
 				t.Error("5 is neither true nor false")
 			}
 		})

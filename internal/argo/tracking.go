@@ -10,13 +10,21 @@ import (
 // InstanceLabel names the Application that deploys an object, where Argo CD tracks by label. Charts set it, too.
 const InstanceLabel = "app.kubernetes.io/instance"
 
-// Instance is the Application that a tracking value names: NAME, or NAMESPACE_NAME for one outside Argo CD's namespace. Names of
-// Kubernetes have no underscore.
+// Instance is the Application that a tracking value or a plugin's ARGOCD_APP_NAME names: NAME, or NAMESPACE_NAME for one outside Argo CD's
+// namespace. Names of Kubernetes have no underscore.
 func Instance(value, argoNamespace string) Ref {
 	if namespace, name, ok := strings.Cut(value, "_"); ok {
 		return Ref{Namespace: namespace, Name: name}
 	}
 	return Ref{Namespace: argoNamespace, Name: value}
+}
+
+// Instance is the name of the Application that the function Instance reads. An Application without a namespace is in Argo CD's.
+func (r Ref) Instance(argoNamespace string) string {
+	if r.Namespace == "" || r.Namespace == argoNamespace {
+		return r.Name
+	}
+	return r.Namespace + "_" + r.Name
 }
 
 // Tracking is how Argo CD marks the objects of an Application. The zero Tracking is by annotation.

@@ -7,6 +7,22 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
+// TestInstance: what Instance writes, Instance reads.
+func TestInstance(t *testing.T) {
+	for want, ref := range map[string]argo.Ref{
+		"root":      {Namespace: "argocd", Name: "root"},
+		"team_root": {Namespace: "team", Name: "root"},
+	} {
+		got := ref.Instance("argocd")
+		if back := argo.Instance(got, "argocd"); got != want || back != ref {
+			t.Errorf("%v: %q, %v", ref, got, back)
+		}
+	}
+	if got := (argo.Ref{Name: "root"}).Instance("argocd"); got != "root" {
+		t.Errorf("without a namespace: %q", got)
+	}
+}
+
 func TestTracked(t *testing.T) {
 	for value, want := range map[string]argo.Ref{
 		"root:argoproj.io/Application:argocd/x":      {Namespace: "argocd", Name: "root"},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -129,13 +130,9 @@ func (s *stage) pack(ctx context.Context, source plan.Source, commit string) ([]
 
 // environment returns Argo CD's variables for a plugin, without the capabilities of the cluster: the plan does not know them either.
 func (s *stage) environment(app *plan.Application, source plan.Source, commit string) map[string]string {
-	name := app.Name
-	if app.Namespace != s.Namespace {
-		name = app.Namespace + "_" + app.Name
-	}
 	env := map[string]string{
-		"ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": app.Destination.Namespace, "ARGOCD_APP_PROJECT_NAME": app.Project,
-		"ARGOCD_APP_REVISION":        commit,
+		"ARGOCD_APP_NAME": app.Instance(s.Namespace), "ARGOCD_APP_NAMESPACE": app.Destination.Namespace,
+		"ARGOCD_APP_PROJECT_NAME": app.Project, "ARGOCD_APP_REVISION": commit,
 		"ARGOCD_APP_SOURCE_REPO_URL": source.Repository, "ARGOCD_APP_SOURCE_PATH": source.Path,
 		"ARGOCD_APP_SOURCE_TARGET_REVISION": source.Revision,
 	}
@@ -146,7 +143,7 @@ func (s *stage) environment(app *plan.Application, source plan.Source, commit st
 		}
 	}
 	if recurse, _ := manifest.Map(source.Spec, "directory")["recurse"].(bool); recurse && namedPlugin(source) == "" {
-		env[argo.Variable("recurse")] = "true" // which is how the plugin would be told
+		env[argo.Variable(appsetplugin.ParameterRecurse)] = "true" // which is how the plugin would be told
 	}
 	if data, err := json.Marshal(list); err == nil && list != nil {
 		env["ARGOCD_APP_PARAMETERS"] = string(data)

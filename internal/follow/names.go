@@ -1,26 +1,19 @@
 package follow
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+)
 
 // Names returns the names of the Applications of a boot, each as a command takes it: with its namespace if others have the name, too.
 func (b *Boot) Names() []string {
 	s := b.model.Snapshot()
-	count := map[string]int{}
+	var refs []argo.Ref
 	for _, n := range s.Nodes {
 		if !n.Set {
-			count[n.Name]++
+			refs = append(refs, n.Ref)
 		}
 	}
-	var out []string
-	for _, n := range s.Nodes {
-		switch {
-		case n.Set:
-		case count[n.Name] > 1:
-			out = append(out, n.Namespace+"/"+n.Name)
-		default:
-			out = append(out, n.Name)
-		}
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(slices.Values(argo.Names(refs)))
 }

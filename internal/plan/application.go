@@ -46,8 +46,8 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 		return app
 	}
 	if len(ancestors) > 0 {
-		by := ancestors[len(ancestors)-1].Name
-		if by != ApplyName && !slices.Contains(l.parents[app.Ref], by) {
+		by := ancestors[len(ancestors)-1]
+		if by.Name != ApplyName && !slices.Contains(l.parents[app.Ref], by) {
 			l.parents[app.Ref] = append(l.parents[app.Ref], by)
 		}
 	}

@@ -207,15 +207,15 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 	name := manifest.String(plugin, "name")
 	appSet, s3 := argo.IsPlugin(name, argo.PluginAppSet), argo.IsPlugin(name, argo.PluginS3)
 	about := source.Application{
-		Name: app.Name, Namespace: manifest.String(spec, "destination", "namespace"), Project: app.Project,
+		Name: app.Instance(l.cfg.Namespace), Namespace: manifest.String(spec, "destination", "namespace"), Project: app.Project,
 		Several: argo.HasList(spec),
 	}
-	if app.Namespace != l.cfg.Namespace {
-		about.Name = app.Namespace + "_" + app.Name
-	}
+	given, err := l.parameters(s)
 	switch {
-	case appSet && argo.PluginParameter(plugin, "spec") != "":
-		docs, err := manifest.Decode("parameter spec of "+app.Name, []byte(argo.PluginParameter(plugin, "spec")))
+	case err != nil:
+		return failed(source.AppSet, err)
+	case appSet && given.Spec != "":
+		docs, err := manifest.Decode("parameter spec of "+app.Name, []byte(given.Spec))
 		if err != nil {
 			return failed(source.AppSet, err)
 		}
@@ -224,7 +224,7 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 		return l.s3(about, "parameter source of "+app.Name, []byte(argo.PluginParameter(plugin, "source")), manifest.String(s, "path"),
 			tree.Of(nil))
 	case appSet:
-		return l.folder(app, about, s, plugin)
+		return l.folder(app, about, s, given.Recurse)
 	case s3 || plugin == nil && l.discovers(s):
 		if r := l.trigger(about, s, s3); r != nil {
 			return r
@@ -267,14 +267,14 @@ func missing(kind source.Kind, err error) *source.Result {
 }
 
 // folder renders a directory as the plugin appset does.
-func (l *loader) folder(app *Application, about source.Application, s, plugin map[string]any) *source.Result {
+func (l *loader) folder(app *Application, about source.Application, s map[string]any, recurse bool) *source.Result {
 	plain := map[string]any{}
 	for k, v := range s {
 		if k != "plugin" {
 			plain[k] = v
 		}
 	}
-	if argo.PluginParameter(plugin, "recurse") == "true" {
+	if recurse {
 		plain["directory"] = map[string]any{"recurse": true}
 		if kind := l.detect(s); kind != source.Directory {
 			delete(plain, "directory")
@@ -315,14 +315,12 @@ func (l *loader) expand(app *Application, docs []manifest.Document, s map[string
 	if l.cfg.Sets == SetsByController {
 		return &source.Result{Kind: source.AppSet, Documents: named(app.Name, docs)}
 	}
-	if err := parameters(s); err != nil {
-		return failed(source.AppSet, err)
+	given, _ := l.parameters(s) // wrong ones have been refused
+	x := appset.Expansion{Engine: l.strict, Namespace: app.Namespace, Keep: true, Deployed: true, Pinned: given.Pins()}
+	if given.AllowEmpty {
+		x.Engine = l.engine
 	}
-	engine := l.strict
-	if argo.PluginParameter(manifest.Map(s, "plugin"), "allow-empty") == "true" {
-		engine = l.engine
-	}
-	res, err := appset.Expansion{Engine: engine, Namespace: app.Namespace, Keep: true, Deployed: true}.Expand(l.ctx, docs)
+	res, err := x.Expand(l.ctx, docs)
 	switch {
 	case generator.OnlyUnknown(err):
 		return missing(source.AppSet, err)

@@ -15,8 +15,8 @@ func (p *Plan) Find(name string) (*Application, error) {
 	var found []*Application
 	var full []string
 	for _, app := range p.Applications {
-		if !app.Applied && (app.Name == name || app.fullName() == name) {
-			found, full = append(found, app), append(full, app.fullName())
+		if !app.Applied && (app.Name == name || app.String() == name) {
+			found, full = append(found, app), append(full, app.String())
 		}
 	}
 	switch len(found) {
@@ -28,8 +28,6 @@ func (p *Plan) Find(name string) (*Application, error) {
 	slices.Sort(full)
 	return nil, fmt.Errorf("there are several Applications %q; name one with its namespace: %s", name, strings.Join(full, ", "))
 }
-
-func (a *Application) fullName() string { return a.Namespace + "/" + a.Name }
 
 // Only returns the one Application that is a root of a plan of a file. Nil is none.
 func (p *Plan) Only(file string) (*Application, error) {

@@ -22,7 +22,7 @@ func TestFind(t *testing.T) {
 		found, err := p.Find(name)
 		got, text := "", ""
 		if found != nil {
-			got = found.fullName()
+			got = found.String()
 		}
 		if err != nil {
 			text = err.Error()

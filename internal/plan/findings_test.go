@@ -44,6 +44,10 @@ func TestFindings(t *testing.T) {
 		"two parents": {memory{
 			"root/a.yaml": application("a", "a", "0"), "root/b.yaml": application("b", "a", "0"), "a/a.yaml": application("c", "c", "0"), "c/a.yaml": configMap,
 		}, []string{"several-parents c"}},
+		"two parents of one name": {memory{
+			"root/a.yaml": application("a", "a", "0"), "root/b.yaml": with(application("a", "a", "0"), "namespace: argocd, annotations", "namespace: team, annotations"),
+			"a/a.yaml": application("c", "c", "0"), "c/a.yaml": configMap,
+		}, []string{"other-namespace a", "several-parents c"}},
 		"an empty set": {memory{"root/a.yaml": set("{list: {elements: []}}")}, []string{"set-empty s"}},
 		"an empty set of clusters that the tree does not have": {memory{
 			"root/a.yaml": set("{clusters: {selector: {matchLabels: {env: x}}}}"), "root/b.yaml": clusterSecret,

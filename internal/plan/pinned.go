@@ -26,12 +26,14 @@ func (a *Application) pinnedBy(parent *Application, pinned bool) {
 	a.Pinned = !a.loose
 }
 
-// parameters says which parameters the plugin appset refuses, if a source names it.
-func parameters(s map[string]any) error {
-	if !argo.IsPlugin(manifest.String(s, "plugin", "name"), argo.PluginAppSet) {
-		return nil
+// parameters are those that a source gives the plugin appset, with the error of the plugin about wrong ones. Where the controller has the
+// sets, nothing asks the plugin.
+func (l *loader) parameters(s map[string]any) (plugin.Given, error) {
+	given, err := plugin.SourceParameters(s)
+	if l.cfg.Sets == SetsByController {
+		err = nil
 	}
-	return plugin.Wrong(s)
+	return given, err
 }
 
 // unordered adds findings about updates that are not ordered although a parent pins its Applications: those of a child at another revision

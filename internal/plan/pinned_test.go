@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,5 +62,67 @@ func TestPinned(t *testing.T) {
 	}
 	if app, err := p.Find("child"); err != nil || app == nil || !app.Pinned || p.Root.Name != ApplyName {
 		t.Errorf("%+v, %v", app, err)
+	}
+}
+
+// TestParameters: an Application is broken exactly if the plugin refuses its parameters.
+func TestParameters(t *testing.T) {
+	for _, c := range []struct {
+		parameter, want string
+		sets            Renderer
+	}{
+		{parameter: "{name: allow-empty, string: 'true'}"},
+		{parameter: "{name: recurse, string: 'false'}"},
+		{parameter: "{name: pin, string: changed}"},
+		{parameter: "{name: allow-empty, string: 'yes'}", want: `plugin.parameters: allow-empty must be true or false, it is "yes"`},
+		{parameter: "{name: recurse, string: '1'}", want: `plugin.parameters: recurse must be true or false, it is "1"`},
+		{parameter: "{name: prune-sets, string: all}", want: `plugin.parameters: prune-sets must be true or false, it is "all"`},
+		{parameter: "{name: pin, string: 'on'}", want: `plugin.parameters: pin must be true, changed or false, it is "on"`},
+		{
+			parameter: "{name: max-delete, string: few}",
+			want:      `plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%, it is "few"`,
+		},
+		{
+			parameter: "{name: alow-empty, string: 'true'}",
+			want:      `plugin.parameters: there is no parameter "alow-empty"; they are spec, recurse, allow-empty, max-delete, prune-sets, pin, pin-branch`,
+		},
+		{parameter: "{name: recurse, array: ['true']}", want: "plugin.parameters: recurse must be a string"},
+		{parameter: "{name: recurse, string: '1'}", sets: SetsByController},
+	} {
+		t.Run(c.parameter, func(t *testing.T) {
+			cfg := config(memory{"root/a.yaml": pinning("a", "d", c.parameter), "d/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"})
+			cfg.Sets = c.sets
+			p, err := New(t.Context(), cfg, document(t, application("root", "root", "0")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			app, err := p.Find("a")
+			if err != nil || app == nil {
+				t.Fatal(app, err, p.Findings)
+			}
+			if app.Broken != c.want {
+				t.Errorf("%q, want %q", app.Broken, c.want)
+			}
+		})
+	}
+}
+
+// TestPinnedSteps: the commits of pinned Applications follow the steps of their set.
+func TestPinnedSteps(t *testing.T) {
+	const set = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: s, namespace: argocd}\nspec: {generators: [{list: {elements: [{a: b}, {a: c}]}}], " +
+		"strategy: {type: RollingSync, rollingSync: {steps: [{matchExpressions: [{key: a, operator: In, values: [b]}]}, {matchExpressions: [{key: a, operator: In, values: [c]}]}]}}, " +
+		"template: {metadata: {name: '{{a}}', labels: {a: '{{a}}'}}, spec: {project: default, source: {repoURL: https://x/y, path: e}, destination: {name: in-cluster, namespace: argocd}}}}\n"
+	for pin, said := range map[string]bool{"'false'": true, "'true'": false, "changed": false} {
+		cfg := config(memory{
+			"root/a.yaml": pinning("a", "d", "{name: pin, string: "+pin+"}"), "d/set.yaml": set, "e/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
+		})
+		p, err := New(t.Context(), cfg, document(t, application("root", "root", "0")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.ContainsFunc(p.Findings, func(f Finding) bool { return strings.Contains(f.Message, "only with the parameter pin") })
+		if app, err := p.Find("b"); err != nil || app == nil || got != said {
+			t.Errorf("pin %s: %v, %v, %v", pin, app, err, p.Findings)
+		}
 	}
 }

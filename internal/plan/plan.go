@@ -75,9 +75,8 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	l.prerequisites()
 	for _, app := range l.plan.Applications {
 		if parents := l.parents[app.Ref]; len(parents) > 1 {
-			slices.Sort(parents)
 			l.find(RuleSeveralParents, app, "several Applications deploy it and overwrite each other's changes: %s",
-				strings.Join(parents, ", "))
+				strings.Join(slices.Sorted(slices.Values(argo.Names(parents))), ", "))
 		}
 	}
 	sortFindings(l.plan.Findings)
@@ -92,7 +91,7 @@ type loader struct {
 	plan    *Plan
 	engine  appset.Engine // of the controller
 	strict  appset.Engine // of the plugin, which refuses a set without Applications
-	parents map[argo.Ref][]string
+	parents map[argo.Ref][]argo.Ref
 	known   map[argo.Ref]*Application
 	specs   map[argo.Ref]map[string]any
 	noted   map[findingKey]bool // findings
@@ -126,7 +125,7 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	l := &loader{
 		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings, Namespace: cfg.Namespace},
 		engine: lenient, strict: strict,
-		parents: map[argo.Ref][]string{}, noted: map[findingKey]bool{}, known: map[argo.Ref]*Application{},
+		parents: map[argo.Ref][]argo.Ref{}, noted: map[findingKey]bool{}, known: map[argo.Ref]*Application{},
 		specs: map[argo.Ref]map[string]any{}, syncTimeout: option{Option: settings.SyncTimeout()},
 		waveDelay: option{Option: settings.WaveDelay()}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
@@ -102,18 +101,10 @@ func restLine(p *plan.Plan, b *simulate.Boot, rest []string) string {
 }
 
 // because are the lines that say why a boot does not end.
-func because(b *simulate.Boot) []string {
-	list := culprits(b)
-	for i, line := range list {
-		if !strings.HasPrefix(line, "and ") {
-			list[i] = "because of " + line
-		}
-	}
-	return list
-}
+func because(b *simulate.Boot) []string { return culprits(b, "because of ") }
 
-// culprits are the lines that say why a boot does not end, without those that only wait for others.
-func culprits(b *simulate.Boot) []string {
+// culprits are the lines that say why a boot does not end, each with some words in front, without those that only wait for others.
+func culprits(b *simulate.Boot, front string) []string {
 	const most = 3
 	var out []string
 	more := 0
@@ -123,7 +114,7 @@ func culprits(b *simulate.Boot) []string {
 		case len(out) == most:
 			more++
 		default:
-			out = append(out, words.Harmless(c.String()))
+			out = append(out, front+words.Harmless(c.String()))
 		}
 	}
 	if more > 0 {
@@ -131,7 +122,7 @@ func culprits(b *simulate.Boot) []string {
 	}
 	if len(out) == 0 && !b.Done() { // they wait for each other
 		for _, line := range b.Blocked()[:min(most, len(b.Blocked()))] {
-			out = append(out, words.Harmless(line))
+			out = append(out, front+words.Harmless(line))
 		}
 	}
 	return out

@@ -29,6 +29,9 @@ func bootObject(p *plan.Plan, b *simulate.Boot) map[string]any {
 		if e.Detail != "" {
 			o["detail"] = e.Detail
 		}
+		if e.What == simulate.BecameState {
+			o["health"] = string(e.Health)
+		}
 		events = append(events, o)
 	}
 	for _, l := range b.CriticalPath() {
@@ -36,7 +39,7 @@ func bootObject(p *plan.Plan, b *simulate.Boot) map[string]any {
 	}
 	o := map[string]any{
 		"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path,
-		"waiting": Texts(b.Blocked()), "causes": Texts(culprits(b)), "findings": findings, "argocd": versionObject(p),
+		"waiting": Texts(b.Blocked()), "causes": Texts(culprits(b, "")), "findings": findings, "argocd": versionObject(p),
 	}
 	if b.Update {
 		o["update"], o["removed"], o["notInOrder"] = true, Texts(b.Removed), earlyObjects(b.TooEarly(p))

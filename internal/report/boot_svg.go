@@ -77,7 +77,7 @@ func bootSVG(w io.Writer, title string, plans []*plan.Plan, boots []*simulate.Bo
 
 func bootHeight(b *simulate.Boot) int {
 	shown, rest := rows(b)
-	return bootTop + bootLine*(len(culprits(b))+len(shown)+min(len(rest), 1)) + 20
+	return bootTop + bootLine*(len(because(b))+len(shown)+min(len(rest), 1)) + 20
 }
 
 func bootText(out io.Writer, x, y int, class, text string) {

@@ -25,7 +25,7 @@ func (b *Boot) TooEarly(p *plan.Plan) []Early {
 			for _, c := range children {
 				r := b.Find(c.Name)
 				if r == nil {
-					r = b.Find(c.Namespace + "/" + c.Name)
+					r = b.Find(c.String())
 				}
 				if r != nil && !c.Itself {
 					list = append(list, placed{r, item.Wave})

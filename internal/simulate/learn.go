@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -39,11 +40,12 @@ func learn(file string, data []byte, apply time.Duration, note func(string)) (ma
 	return out, err
 }
 
-// learntEvent is an event as argosy simulate -o json writes it.
+// learntEvent is an event as argosy simulate -o json writes it. Detail is the health where older versions wrote no Health.
 type learntEvent struct {
 	At                  float64
 	Application, Detail string
 	What                What
+	Health              health.Status
 }
 
 func learnEvents(file string, events []learntEvent, apply time.Duration) (map[string]time.Duration, error) {
@@ -54,7 +56,7 @@ func learnEvents(file string, events []learntEvent, apply time.Duration) (map[st
 			return nil, fmt.Errorf("%s: at must be seconds, 0 to %g, it is %g", file, longestLearnt.Seconds(), e.At)
 		case e.What == WaveStarted:
 			began[e.Application] = e.At
-		case e.What == BecameState && e.Detail == string(health.Healthy):
+		case e.What == BecameState && cmp.Or(e.Health, health.Status(e.Detail)) == health.Healthy:
 			if start, ok := began[e.Application]; ok && e.At >= start {
 				took := time.Duration((e.At - start) * float64(time.Second)).Round(time.Millisecond)
 				out[e.Application] = max(took-apply, 0)
@@ -83,19 +85,17 @@ type learntApplication struct {
 // learnCluster reads when syncs ended, which is when the last wave was applied, and when Applications became healthy. An Application that
 // was synced again later has lost these times.
 func learnCluster(file string, apps []learntApplication, note func(string)) (map[string]time.Duration, error) {
-	namespaces := map[string]int{}
-	for _, a := range apps {
+	refs := make([]argo.Ref, len(apps))
+	for i, a := range apps {
 		if a.Kind != argo.KindApplication {
 			return nil, fmt.Errorf("%s: %s %q is in it; it must be a list of Applications", file, words.Printable(a.Kind), a.Metadata.Name)
 		}
-		namespaces[a.Metadata.Name]++
+		refs[i] = argo.Ref{Namespace: a.Metadata.Namespace, Name: a.Metadata.Name}
 	}
+	names := argo.Names(refs)
 	out, forgotten := map[string]time.Duration{}, map[string]bool{}
-	for _, a := range apps {
-		name := a.Metadata.Name
-		if namespaces[name] > 1 {
-			name = a.Metadata.Namespace + "/" + name
-		}
+	for i, a := range apps {
+		name := names[i]
 		healthy, applied := a.Status.Health.LastTransitionTime, a.Status.OperationState.FinishedAt
 		if a.Status.Health.Status != string(health.Healthy) || healthy == nil || applied == nil ||
 			a.Status.OperationState.Phase != argo.PhaseSucceeded {
@@ -111,9 +111,9 @@ func learnCluster(file string, apps []learntApplication, note func(string)) (map
 		out[name] = max(took, 0)
 	}
 	if len(forgotten) > 0 && len(out) > 0 {
-		names := slices.Sorted(maps.Keys(forgotten))
+		list := slices.Sorted(maps.Keys(forgotten))
 		note(fmt.Sprintf("%s: %s without a known duration (not healthy, or synced again since), such as %s", file,
-			words.Count(len(names), "Application"), words.Printable(names[0])))
+			words.Count(len(list), "Application"), words.Printable(list[0])))
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package simulate
 import (
 	"slices"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
@@ -88,16 +89,13 @@ func (s *simulation) item(a *app, i *plan.Item) *item {
 
 // Names returns the name of each Application, with NAMESPACE/ in front if several have the same name.
 func Names(p *plan.Plan) map[*plan.Application]string {
-	times := map[string]int{}
-	for _, a := range p.Applications {
-		times[a.Name]++
+	refs := make([]argo.Ref, len(p.Applications))
+	for i, a := range p.Applications {
+		refs[i] = a.Ref
 	}
 	out := map[*plan.Application]string{}
-	for _, a := range p.Applications {
-		out[a] = a.Name
-		if times[a.Name] > 1 {
-			out[a] = a.Namespace + "/" + a.Name
-		}
+	for i, name := range argo.Names(refs) {
+		out[p.Applications[i]] = name
 	}
 	return out
 }

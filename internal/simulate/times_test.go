@@ -16,7 +16,9 @@ const (
 		{"kind": "Application", "metadata": {"name": "web"}, "status": {"health": {"status": "Healthy", "lastTransitionTime": "2026-01-01T00:01:00Z"}, "operationState": {"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:00Z"}}},
 		{"kind": "Application", "metadata": {"name": "root"}, "status": {"health": {"status": "Healthy", "lastTransitionTime": "2026-01-01T00:02:00Z"}, "operationState": {"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:00Z"}}},
 		{"kind": "Application", "metadata": {"name": "db"}, "status": {"health": {"status": "Degraded"}}}]}`
-	aBoot = `{"events": [{"at": 1, "application": "web", "what": "wave"}, {"at": 6, "application": "web", "what": "health", "detail": "Healthy"}]}`
+	aBoot = `{"events": [{"at": 1, "application": "web", "what": "wave"}, {"at": 6, "application": "web", "what": "health", "health": "Healthy", "detail": "it is fine"}]}`
+	// The same of versions that write no health.
+	anOldBoot = `{"events": [{"at": 1, "application": "web", "what": "wave"}, {"at": 6, "application": "web", "what": "health", "detail": "Healthy"}]}`
 )
 
 func TestTimes(t *testing.T) {
@@ -26,8 +28,7 @@ func TestTimes(t *testing.T) {
 	files := map[string]string{
 		"model.yaml": "kinds: {Deployment: 7s, Job: 1m}\napplications: {web: 5s}\n", "bad.yaml": "kinds: {Deployment: soon}\n",
 		"unknown.yaml": "kind: {}\n",
-		"cluster.json": aCluster, "boot.json": strings.NewReplacer(`"wave"`, `"`+string(simulate.WaveStarted)+`"`, `"health"`,
-			`"`+string(simulate.BecameState)+`"`).Replace(aBoot),
+		"cluster.json": aCluster, "boot.json": aBoot, "old.json": anOldBoot,
 		"others.json": strings.ReplaceAll(aCluster, `"web"`, `"other"`),
 		"pods.json":   `{"items": [{"kind": "Pod", "metadata": {"name": "x"}}]}`, "no.json": "x",
 		"late.json": `{"events": [{"at": 1e9, "application": "web"}]}`, "never.json": `{"items": []}`,
@@ -55,6 +56,10 @@ func TestTimes(t *testing.T) {
 		},
 		"a boot": {
 			times: simulate.Times{Learn: "boot.json"},
+			want:  map[string]time.Duration{"web": 5*s - simulate.DefaultModel().Apply},
+		},
+		"a boot without health": {
+			times: simulate.Times{Learn: "old.json"},
 			want:  map[string]time.Duration{"web": 5*s - simulate.DefaultModel().Apply},
 		},
 		"other Applications": {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -51,7 +52,7 @@ func (v Verdict) String() string {
 
 // Application has the fields of a source's Application that tools get.
 type Application struct {
-	// Name is the name of the Application, prefixed with its namespace and an underscore if that is not Argo CD's.
+	// Name is the name of the Application, as argo.Ref.Instance writes it.
 	Name string
 	// Namespace is the namespace of its destination.
 	Namespace string
@@ -61,12 +62,7 @@ type Application struct {
 }
 
 // release is the name of a Helm release.
-func (a Application) release() string {
-	if _, name, ok := strings.Cut(a.Name, "_"); ok {
-		return name
-	}
-	return a.Name
-}
+func (a Application) release() string { return argo.Instance(a.Name, "").Name }
 
 // Environment has the settings and the cluster's facts. The zero Environment fetches nothing and knows no settings.
 type Environment struct {

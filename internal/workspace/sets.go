@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
@@ -98,7 +97,7 @@ func one(ctx context.Context, cfg appset.Config, set manifest.Object) ([]manifes
 	}
 	res, err := appset.Generate(ctx, cfg, parsed)
 	if err != nil {
-		return nil, problem.Wrap(err, func(e error) error { return errors.New(strings.TrimPrefix(e.Error(), parsed.String()+": ")) })
+		return nil, problem.Wrap(err, appset.Bare)
 	}
 	return res.Applications[0], nil
 }

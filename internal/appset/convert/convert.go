@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -68,9 +69,9 @@ func (o Options) Application(set manifest.Object) (app manifest.Object, warnings
 // check refuses sets that have no Application.
 func check(set manifest.Object) error {
 	var errs []error
-	parsed, _, err := appset.Parse(manifest.Document{Object: set})
+	_, _, err := appset.Parse(manifest.Document{Object: set})
 	for _, err := range problem.All(err) {
-		errs = append(errs, errors.New(strings.TrimPrefix(err.Error(), parsed.String()+": ")))
+		errs = append(errs, appset.Bare(err))
 	}
 	meta := manifest.Map(set, "metadata")
 	switch {
@@ -122,7 +123,7 @@ func (o Options) application(set manifest.Object, parameter string) (manifest.Ob
 	}
 	source["plugin"] = map[string]any{
 		"name":       argo.PluginAppSet,
-		"parameters": []any{map[string]any{"name": "spec", "string": parameter}},
+		"parameters": []any{map[string]any{"name": appsetplugin.ParameterSpec, "string": parameter}},
 	}
 	namespace := manifest.String(set, "metadata", "namespace")
 	if namespace == "" {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/strict"
@@ -51,7 +52,7 @@ func ReverseFolder(file string, data []byte) (*Result, error) {
 			plugin := manifest.Map(e.object, "spec", "source", "plugin")
 			list, _ := plugin["parameters"].([]any)
 			for _, v := range list {
-				if m, _ := v.(map[string]any); manifest.String(m, "name") != "recurse" {
+				if m, _ := v.(map[string]any); manifest.String(m, "name") != appsetplugin.ParameterRecurse {
 					e.warnings = append(e.warnings, fmt.Sprintf("spec.source.plugin.parameters: %s: lost; it is a parameter of the plugin",
 						manifest.String(m, "name")))
 				}
@@ -71,7 +72,7 @@ func FolderSource(app manifest.Object) (map[string]any, error) {
 	}
 	plugin := map[string]any{"name": argo.PluginAppSet}
 	if directory := manifest.Map(source, "directory"); directory["recurse"] == true {
-		plugin["parameters"] = []any{map[string]any{"name": "recurse", "string": "true"}}
+		plugin["parameters"] = []any{map[string]any{"name": appsetplugin.ParameterRecurse, "string": "true"}}
 	}
 	out := manifest.Copy(source).(map[string]any)
 	delete(out, "directory")
@@ -82,7 +83,7 @@ func FolderSource(app manifest.Object) (map[string]any, error) {
 // PlainSource returns the source of an Application that renders its folder with the plugin, without the plugin.
 func PlainSource(app manifest.Object) map[string]any {
 	out := manifest.Copy(manifest.Map(app, "spec", "source")).(map[string]any)
-	if argo.PluginParameter(manifest.Map(out, "plugin"), "recurse") == "true" {
+	if given, _ := appsetplugin.SourceParameters(out); given.Recurse {
 		out["directory"] = map[string]any{"recurse": true}
 	}
 	delete(out, "plugin")

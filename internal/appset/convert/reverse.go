@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -17,11 +18,8 @@ func IsParent(o manifest.Object) bool {
 
 // specOf returns the parameter spec of a source of the plugin.
 func specOf(source map[string]any) string {
-	plugin := manifest.Map(source, "plugin")
-	if !argo.IsPlugin(manifest.String(plugin, "name"), argo.PluginAppSet) {
-		return ""
-	}
-	return argo.PluginParameter(plugin, "spec")
+	given, _ := appsetplugin.SourceParameters(source)
+	return given.Spec
 }
 
 // Set returns the set of an Application that uses the plugin. Warnings name what an ApplicationSet cannot have.
@@ -76,7 +74,7 @@ func lost(app, set manifest.Object) []string {
 	}
 	list, _ := manifest.Map(argo.Deployed(app)[0], "plugin")["parameters"].([]any)
 	for _, v := range list {
-		if m, _ := v.(map[string]any); manifest.String(m, "name") != "spec" {
+		if m, _ := v.(map[string]any); manifest.String(m, "name") != appsetplugin.ParameterSpec {
 			out = append(out, fmt.Sprintf("spec.source.plugin.parameters: %s: lost; the applicationset-controller has no equivalent",
 				manifest.String(m, "name")))
 		}

@@ -63,6 +63,9 @@ func (p *player) put(i int, s State) {
 	p.changed[i] = true
 }
 
+// syncs is a note that says no more than the operation. A reason takes its place.
+const syncs = "syncs"
+
 // event is something that happens to an Application.
 func (p *player) event(i int, e simulate.Event) {
 	s := p.scene.Apps[i].Last()
@@ -71,9 +74,9 @@ func (p *player) event(i int, e simulate.Event) {
 	case simulate.Created:
 		s = State{Is: Running, Health: string(health.Progressing), Sync: argo.OutOfSync}
 	case simulate.SyncStarted:
-		s.Is, s.Operation, s.Note = Running, argo.PhaseRunning, "syncs"
+		s.Is, s.Operation, s.Note = Running, argo.PhaseRunning, syncs
 		if e.Attempt > 1 {
-			s.Note = "syncs, " + e.Detail
+			s.Note = syncs + ", " + e.Detail
 		}
 	case simulate.WaveStarted:
 		s.Wave = &e.Wave
@@ -111,7 +114,7 @@ func (p *player) became(e simulate.Event, s State) State {
 		s.Is = Failing
 		if own := p.boot.Find(e.App).Unhealthy; len(own) > 0 {
 			s.Note = words.Some(own)
-		} else if s.Note == "" || s.Note == "syncs" {
+		} else if s.Note == "" || s.Note == syncs {
 			s.Note = "its workloads are Degraded"
 		}
 	case s.Operation == Retrying || s.Operation == argo.PhaseFailed:
