@@ -30,8 +30,6 @@ const (
 	RefreshAnnotation = "argocd.argoproj.io/refresh"
 	// SkipReconcileAnnotation keeps Argo CD away from an Application.
 	SkipReconcileAnnotation = "argocd.argoproj.io/skip-reconcile"
-	// SecretTypeLabel says what a Secret of Argo CD describes: a cluster, a repository, credentials.
-	SecretTypeLabel = "argocd.argoproj.io/secret-type"
 )
 
 // Names that Argo CD has unless it is configured otherwise.
