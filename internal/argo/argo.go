@@ -42,6 +42,17 @@ const (
 	InClusterName = "in-cluster"
 )
 
+// Labels of Argo CD's workloads, and their values in its manifests. Its chart sets the same components.
+const (
+	NameLabel      = "app.kubernetes.io/name"
+	ComponentLabel = "app.kubernetes.io/component"
+	PartOfLabel    = "app.kubernetes.io/part-of"
+
+	PartOf                = "argocd"
+	RepoServer            = "argocd-repo-server"
+	ApplicationController = "argocd-application-controller"
+)
+
 // Sync states of an Application and of its objects.
 const (
 	Synced      = "Synced"
@@ -54,7 +65,8 @@ const ResultSyncFailed = "SyncFailed"
 
 // Types of conditions.
 const (
-	ComparisonError = "ComparisonError" // of an Application
+	ComparisonError = "ComparisonError" // of an Application: it could not be compared
+	SyncError       = "SyncError"       // of an Application: its last sync has failed
 	ErrorOccurred   = "ErrorOccurred"   // of an ApplicationSet, if its status is True
 )
 

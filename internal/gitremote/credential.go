@@ -59,7 +59,7 @@ func ParseCredentials(secrets []manifest.Object) []Credential {
 	for _, s := range secrets {
 		f := secretFields{object: s}
 		c := Credential{
-			URL: f.text("url"), Template: manifest.String(s, "metadata", "labels", argo.SecretTypeLabel) == "repo-creds",
+			URL: f.text("url"), Template: argo.SecretTypeOf(s) == argo.SecretRepoCreds,
 			Project:  f.text("project"),
 			username: f.text("username"), password: f.secret("password"), bearer: f.secret("bearerToken"),
 			sshKey: f.secret("sshPrivateKey"),

@@ -121,8 +121,7 @@ func list(o manifest.Object) any {
 	all, _ := manifest.Map(o, "metadata")["finalizers"].([]any)
 	out := []any{}
 	for _, v := range all {
-		if s, _ := v.(string); !strings.HasPrefix(s, "post-delete-finalizer.argocd.argoproj.io") &&
-			!strings.HasPrefix(s, "pre-delete-finalizer.argocd.argoproj.io") {
+		if s, _ := v.(string); !argo.IsDeleteHookFinalizer(s) {
 			out = append(out, v)
 		}
 	}

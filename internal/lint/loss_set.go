@@ -83,7 +83,7 @@ var ruleShrinks = Rule{
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			g := s.has("scmProvider", "plugin", "clusterDecisionResource")
-			if g == nil || s.item == nil || !s.deletes() || p.SetPolicy == "create-only" || p.SetPolicy == "create-update" {
+			if g == nil || s.item == nil || !s.deletes() || !p.SetPolicy.Deletes() {
 				continue
 			}
 			p.set(s, g.at(), "if the API of the generator %s returns fewer results, the set deletes Applications and what they "+

@@ -135,9 +135,6 @@ type caRef struct {
 	Key           string `json:"key"`
 }
 
-// scmCreds is the label that the strict mode wants.
-const scmCreds = "scm-creds"
-
 // secret reads a Secret.
 func (a *Asker) secret(ctx context.Context, namespace, name string) (*Secret, error) {
 	var s *Secret
@@ -168,9 +165,9 @@ func (a *Asker) token(ctx context.Context, set generator.SetName, ref *secretRef
 	if err != nil {
 		return secret.Text{}, err
 	}
-	if a.Strict && s.Labels[argo.SecretTypeLabel] != scmCreds {
+	if a.Strict && s.Labels[argo.SecretTypeLabel] != string(argo.SecretSCMCreds) {
 		return secret.Text{}, fmt.Errorf("the Secret %s must have the label %s: %s, so that sets may use it", ref.SecretName,
-			argo.SecretTypeLabel, scmCreds)
+			argo.SecretTypeLabel, argo.SecretSCMCreds)
 	}
 	token, ok := s.Data[ref.Key]
 	if !ok {

@@ -42,7 +42,7 @@ type Settings struct {
 	ProgressiveSyncs *bool
 	// SetPolicy is the policy that the applicationset-controller forces on sets (--policy without --enable-policy-override); "" is none, or
 	// unknown.
-	SetPolicy string
+	SetPolicy argo.ApplicationsSync
 	// Tracking is how Argo CD marks the objects of an Application.
 	Tracking argo.Tracking
 	// SyncTimeout is the number of seconds after which the controller ends a sync, if the file that was parsed says so. "" is not known.

@@ -28,8 +28,8 @@ func ParseClusters(file string, data []byte) ([]Cluster, error) {
 	}
 	clusters, err := SecretClusters(docs)
 	if err == nil && len(clusters) == 0 {
-		return nil, fmt.Errorf("%s: no clusters in it; it must be a list of objects with name and server, or Secrets with the label %s: "+
-			"cluster", file, argo.SecretTypeLabel)
+		return nil, fmt.Errorf("%s: no clusters in it; it must be a list of objects with name and server, or Secrets with the label %s: %s",
+			file, argo.SecretTypeLabel, argo.SecretCluster)
 	}
 	return clusters, err
 }
@@ -53,7 +53,7 @@ func simpleClusters(file string, items []any) ([]Cluster, error) {
 			}
 		}
 		// Argo CD's templates see the label that makes the Secret one of a cluster.
-		c.Labels[argo.SecretTypeLabel] = "cluster"
+		c.Labels[argo.SecretTypeLabel] = string(argo.SecretCluster)
 		errs = append(errs, f.errs...)
 		out = append(out, c)
 	}
@@ -93,7 +93,7 @@ func SecretClusters(docs []manifest.Document) ([]Cluster, error) {
 // ClusterFromSecret reads a cluster Secret: a live one, or the manifest of one, with data, stringData or both. It reports false for
 // other objects. Errors name fields and never have the content of the Secret; with an error the Cluster has the fields before it.
 func ClusterFromSecret(o manifest.Object) (Cluster, bool, error) {
-	if manifest.String(o, "kind") != "Secret" || manifest.String(o, "metadata", "labels", argo.SecretTypeLabel) != "cluster" {
+	if manifest.String(o, "kind") != "Secret" || argo.SecretTypeOf(o) != argo.SecretCluster {
 		return Cluster{}, false, nil
 	}
 	c, err := secretCluster(o)
