@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"sync"
@@ -154,33 +153,25 @@ func (p *prerequisites) owned() func(project string, kind argo.SecretType, url s
 	}
 	all := sync.OnceValue(func() map[given]bool {
 		out := map[given]bool{}
+		text := func(o manifest.Object, key string) string {
+			value, _ := manifest.SecretValue(o, key) // one that is wrong gives nothing
+			return value.Reveal()
+		}
 		for _, app := range p.plan.Applications {
 			for _, item := range app.Items {
 				if item.Group != "" || item.Kind != "Secret" {
 					continue
 				}
-				kind, o := argo.SecretTypeOf(item.Object), item.Object
-				switch kind {
+				o := item.Object
+				switch kind := argo.SecretTypeOf(o); kind {
 				case argo.SecretRepository:
-					out[given{secret(o, "project"), kind, secret(o, "url")}] = true
+					out[given{text(o, "project"), kind, text(o, "url")}] = true
 				case argo.SecretCluster:
-					out[given{secret(o, "project"), kind, secret(o, "server")}] = true
+					out[given{text(o, "project"), kind, text(o, "server")}] = true
 				}
 			}
 		}
 		return out
 	})
 	return func(project string, kind argo.SecretType, url string) bool { return all()[given{project, kind, url}] }
-}
-
-// secret is a value of a Secret that is no secret.
-func secret(o manifest.Object, key string) string {
-	if text := manifest.String(o, "stringData", key); text != "" {
-		return text
-	}
-	text, err := base64.StdEncoding.DecodeString(manifest.String(o, "data", key))
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }

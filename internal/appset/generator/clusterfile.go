@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,17 +106,11 @@ func secretCluster(o manifest.Object) (Cluster, error) {
 		key string
 		dst *string
 	}{{"name", &c.Name}, {"server", &c.Server}, {"project", &c.Project}, {"config", &config}} {
-		key, dst := f.key, f.dst
-		if encoded := manifest.String(o, "data", key); encoded != "" {
-			data, err := base64.StdEncoding.DecodeString(encoded)
-			if err != nil {
-				return c, fmt.Errorf("data.%s: not base64", key)
-			}
-			*dst = string(data)
+		value, err := manifest.SecretValue(o, f.key)
+		if err != nil {
+			return c, err
 		}
-		if text := manifest.String(o, "stringData", key); text != "" {
-			*dst = text
-		}
+		*f.dst = value.Reveal()
 	}
 	if c.Server == "" {
 		return c, errors.New("data.server must be set in a cluster Secret")
