@@ -58,11 +58,8 @@ func (s set) changes(name string) string {
 
 // revisions are the parameters in the target revisions of a set.
 func (s set) revisions() []string {
-	spec := manifest.Map(s.spec, "template", "spec")
-	out := s.parameters(manifest.String(spec, "source", "targetRevision"))
-	list, _ := spec["sources"].([]any)
-	for _, v := range list {
-		source, _ := v.(map[string]any)
+	var out []string
+	for _, source := range argo.Sources(manifest.Map(s.spec, "template")) {
 		out = append(out, s.parameters(manifest.String(source, "targetRevision"))...)
 	}
 	return out
