@@ -13,8 +13,8 @@ func Automated(app manifest.Object) (settings map[string]any, on bool) {
 	return settings, settings != nil && settings["enabled"] != false
 }
 
-// ApplicationsSync is what the applicationset-controller does with the Applications of a set: syncPolicy.applicationsSync, or its own policy.
-// It takes "" and unknown policies for CreateUpdateDelete.
+// ApplicationsSync is what the applicationset-controller does with the Applications of a set: syncPolicy.applicationsSync, or the
+// controller's own policy. "" and unknown policies are CreateUpdateDelete.
 type ApplicationsSync string
 
 // Policies for the Applications of a set.
@@ -45,8 +45,7 @@ func (s ApplicationsSync) Deletes() bool { return s != CreateOnly && s != Create
 // parameters go nor with the set.
 func KeepsApplications(spec map[string]any) bool { return !ApplicationsSyncOf(spec).Deletes() }
 
-// Strategy is how the applicationset-controller deploys the Applications of a set: strategy.type. It takes "" and unknown strategies for
-// AllAtOnce.
+// Strategy is how the applicationset-controller deploys the Applications of a set: strategy.type. "" and unknown strategies are AllAtOnce.
 type Strategy string
 
 // Strategies.

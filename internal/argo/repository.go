@@ -16,7 +16,7 @@ func Revision(revision string) string {
 	return strings.TrimPrefix(revision, "refs/heads/")
 }
 
-// TargetRevision is the revision of a source in Git as it is written, HEAD if there is none. A branch keeps its full name, for a tag may have
+// TargetRevision is the revision of a source in Git as it is written, HEAD if there is none. A branch keeps its full name: a tag may have
 // the short one.
 func TargetRevision(source map[string]any) string {
 	return cmp.Or(manifest.String(source, "targetRevision"), "HEAD")

@@ -19,7 +19,7 @@ func Instance(value, argoNamespace string) Ref {
 	return Ref{Namespace: argoNamespace, Name: value}
 }
 
-// TrackingMethod is application.resourceTrackingMethod. Argo CD takes "" and unknown methods for TrackByAnnotation.
+// TrackingMethod is application.resourceTrackingMethod. "" and unknown methods are TrackByAnnotation.
 type TrackingMethod string
 
 // Methods of tracking.
@@ -43,8 +43,8 @@ func (t Tracking) Key() string { return cmp.Or(t.Label, InstanceLabel) }
 // ByLabel reports whether Argo CD writes the label.
 func (t Tracking) ByLabel() bool { return t.Method == TrackByLabel || t.Method == TrackByBoth }
 
-// Owner returns the Application that deploys an object, as Argo CD 3.2 does (GetAppName in util/argo/resource_tracking.go): by the mark that
-// the method names, and no other.
+// Owner returns the Application that deploys an object, by the mark that the method names and no other, as Argo CD 3.2 does (GetAppName in
+// util/argo/resource_tracking.go).
 func (t Tracking) Owner(o manifest.Object, argoNamespace string) (Ref, bool) {
 	if t.Method == TrackByLabel {
 		name := t.label(o)

@@ -66,8 +66,8 @@ func (b *boot) checkProjects(ctx context.Context) {
 	b.check(Check{Name: name, Verdict: OK, Text: text})
 }
 
-// forbids returns the first violation of the project, "" if there is none, and the first possible one. Boot reads no Secrets, and of another
-// cluster it knows only the name or the URL.
+// forbids returns the first violation of the project, "" if there is none, and the first possible one. Boot reads no Secrets, and knows
+// only the name or the URL of another cluster.
 func (b *boot) forbids(p argo.Project, apps []*plan.Application) (text, unclear string) {
 	in := argo.Installation{Namespace: b.client.Namespace, GlobalProjects: b.facts.settings != nil && b.facts.settings.GlobalProjects}
 	for _, app := range apps {

@@ -80,7 +80,8 @@ func (p *prerequisites) refuse(r *refusal) {
 	p.say(RuleProjectForbids, d, "the project %s does not permit %s: %s", r.project, r.what, effect)
 }
 
-// refused names the part of an Application that its project certainly does not permit: namespace, source or destination; "" if there is none.
+// refused names the part of an Application that its project certainly does not permit: namespace, source or destination; "" if there is
+// none.
 func (p *prerequisites) refused(app *Application, project argo.Project) string {
 	to := p.destination(app, app.namespace())
 	answer := project.Permits(argo.Subject{Namespace: app.Namespace, Sources: argo.Deployed(app.Object), Destination: to}, p.rules)
