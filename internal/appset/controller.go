@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -13,21 +14,20 @@ import (
 func (s Set) controllerWarnings(apps []manifest.Object, deployed bool) []string {
 	const respect = " in its ignoreDifferences (group argoproj.io, kind Application), with the sync option RespectIgnoreDifferences=true"
 	var out []string
-	switch kind := manifest.String(s.Spec, "strategy", "type"); {
-	case kind != "" && kind != "AllAtOnce" && kind != "RollingSync":
+	switch kind := argo.StrategyOf(s.Spec); {
+	case !kind.Known():
 		out = append(out, fmt.Sprintf("spec.strategy.type: %q is unknown, so all Applications are deployed at once", kind))
 	case RollingSteps(s.Spec) != nil && !deployed:
 		out = append(out, "spec.strategy: RollingSync is not in these Applications: the applicationset-controller follows its steps, and "+
 			"the "+
 			"appset plugin turns them into sync waves")
 	}
-	switch policy := manifest.String(s.Spec, "syncPolicy", "applicationsSync"); policy {
-	case "", "sync", "create-update":
-	case "create-only", "create-delete":
+	switch policy := argo.ApplicationsSyncOf(s.Spec); {
+	case policy != "" && !policy.Known():
+		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q is unknown, ignored", policy))
+	case !policy.Updates():
 		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q: the appset plugin also updates Applications, which the "+
 			"applicationset-controller does not; to prevent that, the parent Application needs /spec%s", policy, respect))
-	default:
-		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q is unknown, ignored", policy))
 	}
 	for _, field := range []string{"annotations", "labels"} {
 		if keys := s.preserved(field, apps); len(keys) > 0 {

@@ -19,9 +19,8 @@ import (
 
 // RollingSteps returns the steps of a spec with RollingSync, nil if it has none. Argo CD then deploys all Applications at once.
 func RollingSteps(spec map[string]any) []any {
-	strategy := manifest.Map(spec, "strategy")
-	steps, _ := manifest.Map(strategy, "rollingSync")["steps"].([]any)
-	if manifest.String(strategy, "type") != "RollingSync" || len(steps) == 0 {
+	steps, _ := manifest.Map(spec, "strategy", "rollingSync")["steps"].([]any)
+	if argo.StrategyOf(spec) != argo.RollingSync || len(steps) == 0 {
 		return nil
 	}
 	return steps

@@ -30,8 +30,6 @@ const (
 	RefreshAnnotation = "argocd.argoproj.io/refresh"
 	// SkipReconcileAnnotation keeps Argo CD away from an Application.
 	SkipReconcileAnnotation = "argocd.argoproj.io/skip-reconcile"
-	// SecretTypeLabel says what a Secret of Argo CD describes: a cluster, a repository, credentials.
-	SecretTypeLabel = "argocd.argoproj.io/secret-type"
 )
 
 // Names that Argo CD has unless it is configured otherwise.
@@ -42,6 +40,17 @@ const (
 	InClusterServer = "https://kubernetes.default.svc"
 	// InClusterName is its name, unless a Secret for InClusterServer gives it another.
 	InClusterName = "in-cluster"
+)
+
+// Labels of Argo CD's workloads, and their values in its manifests. Its chart sets the same components.
+const (
+	NameLabel      = "app.kubernetes.io/name"
+	ComponentLabel = "app.kubernetes.io/component"
+	PartOfLabel    = "app.kubernetes.io/part-of"
+
+	PartOf                = "argocd"
+	RepoServer            = "argocd-repo-server"
+	ApplicationController = "argocd-application-controller"
 )
 
 // Sync states of an Application and of its objects.
@@ -56,7 +65,8 @@ const ResultSyncFailed = "SyncFailed"
 
 // Types of conditions.
 const (
-	ComparisonError = "ComparisonError" // of an Application
+	ComparisonError = "ComparisonError" // of an Application: it could not be compared
+	SyncError       = "SyncError"       // of an Application: its last sync has failed
 	ErrorOccurred   = "ErrorOccurred"   // of an ApplicationSet, if its status is True
 )
 

@@ -47,3 +47,25 @@ func TestIsResourcesFinalizer(t *testing.T) {
 		}
 	}
 }
+
+func TestApplicationsSync(t *testing.T) {
+	for sync, want := range map[ApplicationsSync]struct{ known, updates, deletes bool }{
+		"": {false, true, true}, CreateUpdateDelete: {true, true, true}, CreateOnly: {true, false, false},
+		CreateUpdate: {true, true, false}, CreateDelete: {true, false, true}, "other": {false, true, true},
+	} {
+		if sync.Known() != want.known || sync.Updates() != want.updates || sync.Deletes() != want.deletes {
+			t.Errorf("%q: %t, %t, %t", sync, sync.Known(), sync.Updates(), sync.Deletes())
+		}
+	}
+}
+
+func TestIsDeleteHookFinalizer(t *testing.T) {
+	for finalizer, want := range map[string]bool{
+		PostDeleteFinalizer: true, PostDeleteFinalizer + "/cleanup": true, PreDeleteFinalizer: true, ResourcesFinalizer: false,
+		"post-delete-finalizer.example.com": false, "": false,
+	} {
+		if got := IsDeleteHookFinalizer(finalizer); got != want {
+			t.Errorf("%q: %t", finalizer, got)
+		}
+	}
+}

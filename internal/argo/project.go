@@ -33,10 +33,21 @@ func IsAppProject(o manifest.Object) bool {
 // ScopedClusters reports whether the project allows only clusters that are its own.
 func (p Project) ScopedClusters() bool { return p.spec["permitOnlyProjectScopedClusters"] == true }
 
-// AllowsSource reports whether the project allows a repository.
-func (p Project) AllowsSource(repository string) bool {
+// answer is what the patterns of a project say: none matches, one does, or one with ! forbids, which nothing else outweighs.
+type answer int
+
+const (
+	absent answer = iota
+	allowed
+	denied
+)
+
+// AllowsSource reports whether the rules of the project allow a repository.
+func (p Project) AllowsSource(repository string) bool { return p.source(repository) == allowed }
+
+func (p Project) source(repository string) answer {
 	repository = giturl.Compared(repository)
-	allowed := false
+	found := absent
 	for _, pattern := range stringList(p.spec["sourceRepos"]) {
 		rest, deny := strings.CutPrefix(pattern, "!")
 		if deny {
@@ -47,17 +58,21 @@ func (p Project) AllowsSource(repository string) bool {
 		}
 		switch {
 		case matches(pattern, repository, "/"):
-			allowed = true
+			found = allowed
 		case strings.HasPrefix(pattern, "!"):
-			return false
+			return denied
 		}
 	}
-	return allowed
+	return found
 }
 
-// AllowsDestination reports whether the project allows a namespace of a cluster.
+// AllowsDestination reports whether the rules of the project allow a namespace of a cluster.
 func (p Project) AllowsDestination(server, name, namespace string) bool {
-	allowed := false
+	return p.destination(server, name, namespace) == allowed
+}
+
+func (p Project) destination(server, name, namespace string) answer {
+	found := absent
 	list, _ := p.spec["destinations"].([]any)
 	for _, item := range list {
 		d, _ := item.(map[string]any)
@@ -67,12 +82,12 @@ func (p Project) AllowsDestination(server, name, namespace string) bool {
 		inside := matches(namespaces, namespace, "")
 		switch {
 		case (byServer || byName) && inside:
-			allowed = true
+			found = allowed
 		case !byName && isDeny(names), !byServer && isDeny(servers) && inside, !inside && isDeny(namespaces) && byServer:
-			return false
+			return denied
 		}
 	}
-	return allowed
+	return found
 }
 
 // AllowsKind reports whether the project allows a kind.

@@ -1,8 +1,11 @@
 package argo
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 // Revision is the same for all spellings of one revision: none is HEAD, and a branch may have its full name.
@@ -11,6 +14,12 @@ func Revision(revision string) string {
 		return "HEAD"
 	}
 	return strings.TrimPrefix(revision, "refs/heads/")
+}
+
+// TargetRevision is the revision of a source in Git as it is written, HEAD if there is none. A branch keeps its full name: a tag may have
+// the short one.
+func TargetRevision(source map[string]any) string {
+	return cmp.Or(manifest.String(source, "targetRevision"), "HEAD")
 }
 
 var commit = regexp.MustCompile(`^[0-9a-f]{40}$`)

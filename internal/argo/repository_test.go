@@ -12,3 +12,11 @@ func TestIsPlugin(t *testing.T) {
 		}
 	}
 }
+
+func TestTargetRevision(t *testing.T) {
+	for in, want := range map[string]string{"": "HEAD", "main": "main", "refs/heads/main": "refs/heads/main", "v1.*": "v1.*"} {
+		if got := TargetRevision(map[string]any{"targetRevision": in}); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}

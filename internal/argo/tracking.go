@@ -27,10 +27,20 @@ func (r Ref) Instance(argoNamespace string) string {
 	return r.Namespace + "_" + r.Name
 }
 
+// TrackingMethod is application.resourceTrackingMethod. "" and unknown methods are TrackByAnnotation.
+type TrackingMethod string
+
+// Methods of tracking.
+const (
+	TrackByAnnotation TrackingMethod = "annotation"
+	TrackByLabel      TrackingMethod = "label"
+	// TrackByBoth writes the label, too, for others to read. Argo CD itself reads the annotation.
+	TrackByBoth TrackingMethod = "annotation+label"
+)
+
 // Tracking is how Argo CD marks the objects of an Application. The zero Tracking is by annotation.
 type Tracking struct {
-	// Method is application.resourceTrackingMethod: annotation, label or annotation+label.
-	Method string
+	Method TrackingMethod
 	// Label is application.instanceLabelKey. "" is InstanceLabel.
 	Label string
 }
@@ -39,18 +49,33 @@ type Tracking struct {
 func (t Tracking) Key() string { return cmp.Or(t.Label, InstanceLabel) }
 
 // ByLabel reports whether Argo CD writes the label.
-func (t Tracking) ByLabel() bool { return strings.Contains(t.Method, "label") }
+func (t Tracking) ByLabel() bool { return t.Method == TrackByLabel || t.Method == TrackByBoth }
 
-// Marked reports whether an Application deploys an object: by the annotation, or by the label if Argo CD writes it.
+// Owner returns the Application that deploys an object, by the mark that the method names and no other, as Argo CD 3.2 does (GetAppName in
+// util/argo/resource_tracking.go).
+func (t Tracking) Owner(o manifest.Object, argoNamespace string) (Ref, bool) {
+	if t.Method == TrackByLabel {
+		name := t.label(o)
+		return Instance(name, argoNamespace), name != ""
+	}
+	return Tracked(o, argoNamespace)
+}
+
+func (t Tracking) label(o manifest.Object) string {
+	return manifest.String(o, "metadata", "labels", t.Key())
+}
+
+// Marked reports whether an Application may deploy an object: by the annotation, or by the label if Argo CD writes it. After the method was
+// changed, objects keep the other mark until their next sync.
 func (t Tracking) Marked(o manifest.Object) bool {
 	_, tracked := Tracked(o, "")
-	return tracked || t.ByLabel() && manifest.String(o, "metadata", "labels", t.Key()) != ""
+	return tracked || t.ByLabel() && t.label(o) != ""
 }
 
 // Tracked returns the Application that deploys an object by the tracking annotation. It reports false for an annotation that is missing, or
-// that was copied from another object: it names the object, too.
+// that was copied from another object: it names the object, too. Names, such as that of a ClusterRole, may have a colon.
 func Tracked(o manifest.Object, argoNamespace string) (Ref, bool) {
-	parts := strings.Split(manifest.String(o, "metadata", "annotations", TrackingAnnotation), ":")
+	parts := strings.SplitN(manifest.String(o, "metadata", "annotations", TrackingAnnotation), ":", 3)
 	if len(parts) != 3 {
 		return Ref{}, false
 	}

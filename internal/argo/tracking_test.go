@@ -43,3 +43,52 @@ func TestTracked(t *testing.T) {
 		}
 	}
 }
+
+func TestOwner(t *testing.T) {
+	const (
+		annotation = "byannotation:argoproj.io/ApplicationSet:argocd/x"
+		copied     = "byannotation:argoproj.io/ApplicationSet:argocd/y"
+	)
+	type owners map[argo.TrackingMethod]string
+	for name, c := range map[string]struct {
+		annotation, label, key string
+		want                   owners
+	}{
+		"nothing":    {},
+		"annotation": {annotation: annotation, want: owners{"": "byannotation", argo.TrackByAnnotation: "byannotation", argo.TrackByBoth: "byannotation"}},
+		"label":      {label: "bylabel", want: owners{argo.TrackByLabel: "bylabel"}}, // charts set it
+		"both": {
+			annotation: annotation, label: "bylabel",
+			want: owners{"": "byannotation", argo.TrackByAnnotation: "byannotation", argo.TrackByBoth: "byannotation", argo.TrackByLabel: "bylabel"},
+		},
+		"annotation of another object":            {annotation: copied},
+		"annotation of another object, and label": {annotation: copied, label: "bylabel", want: owners{argo.TrackByLabel: "bylabel"}},
+		"another label":                           {label: "bylabel", key: "example.com/x"},
+	} {
+		o := manifest.Object{"apiVersion": argo.APIVersion, "kind": "ApplicationSet", "metadata": map[string]any{
+			"name": "x", "annotations": map[string]any{argo.TrackingAnnotation: c.annotation}, "labels": map[string]any{argo.InstanceLabel: c.label},
+		}}
+		for _, method := range []argo.TrackingMethod{"", argo.TrackByAnnotation, argo.TrackByLabel, argo.TrackByBoth} {
+			want := argo.Ref{Name: c.want[method]}
+			if want.Name != "" {
+				want.Namespace = "argocd"
+			}
+			got, ok := argo.Tracking{Method: method, Label: c.key}.Owner(o, "argocd")
+			if ok != (want.Name != "") || ok && got != want {
+				t.Errorf("%s, %q: %v, %t", name, method, got, ok)
+			}
+		}
+	}
+}
+
+// TestTrackedColon: some names have colons.
+func TestTrackedColon(t *testing.T) {
+	o := manifest.Object{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{
+			"name": "team:view", "annotations": map[string]any{argo.TrackingAnnotation: "root:rbac.authorization.k8s.io/ClusterRole:web/team:view"},
+		},
+	}
+	if got, ok := argo.Tracked(o, "argocd"); got != (argo.Ref{Namespace: "argocd", Name: "root"}) || !ok {
+		t.Errorf("%v, %t", got, ok)
+	}
+}

@@ -268,9 +268,26 @@ func TestChecks(t *testing.T) {
 		"a project that forbids": {
 			change: func(b *booted) {
 				b.server.set("/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects/default", map[string]any{
-					"spec": map[string]any{"sourceRepos": []any{"https://other.example.com/*"}},
+					"spec": map[string]any{"sourceRepos": []any{"*", "!https://git.example.com/*"}},
 				})
 			}, check: "projects", text: "does not permit the repository",
+		},
+		"a project that a Secret may give a repository": {
+			change: func(b *booted) {
+				b.server.set("/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects/default", map[string]any{
+					"spec": map[string]any{"sourceRepos": []any{"https://other.example.com/*"}},
+				})
+			}, check: "projects", verdict: "unknown",
+			text: "it is not known whether the project default permits the repository of a source of root: its rules do not, but a Secret",
+		},
+		"a project that a global one may give a destination": {
+			change: func(b *booted) {
+				b.server.set(cmPath, map[string]any{"data": map[string]any{"globalProjects": "- {projectName: x}"}})
+				b.server.set("/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects/default", map[string]any{
+					"spec": map[string]any{"destinations": []any{map[string]any{"server": "*", "namespace": "other"}}},
+				})
+			}, check: "projects", verdict: "unknown",
+			text: "permits the destination of root: its own rules do not, but globalProjects may",
 		},
 		"no right to write": {
 			change: func(b *booted) { b.server.forbid = []string{"patch applications"} }, check: "permissions", text: "patch applications.argoproj.io root",

@@ -31,7 +31,7 @@ type facts struct {
 }
 
 // partOf is the label of everything that belongs to Argo CD.
-const partOf = "app.kubernetes.io/part-of=argocd"
+const partOf = argo.PartOfLabel + "=" + argo.PartOf
 
 // gather reads the facts about Argo CD.
 func (b *boot) gather(ctx context.Context) facts {
@@ -300,5 +300,5 @@ func (b *boot) reconciled() (last time.Time) {
 }
 
 func component(o manifest.Object) string {
-	return manifest.String(o, "metadata", "labels", "app.kubernetes.io/component")
+	return manifest.String(o, "metadata", "labels", argo.ComponentLabel)
 }

@@ -150,7 +150,7 @@ func (b *boot) checkPlugins(ctx context.Context) {
 	if len(names) == 0 {
 		return
 	}
-	pods, err := b.lookup.Labelled(ctx, "", "Pod", b.client.Namespace, "app.kubernetes.io/name=argocd-repo-server")
+	pods, err := b.lookup.Labelled(ctx, "", "Pod", b.client.Namespace, argo.NameLabel+"="+argo.RepoServer)
 	for _, name := range names {
 		c := Check{Name: "plugin " + name, Verdict: Unknown}
 		var rendered, failed string

@@ -66,32 +66,29 @@ func (b *boot) checkProjects(ctx context.Context) {
 	b.check(Check{Name: name, Verdict: OK, Text: text})
 }
 
-// forbids returns the first violation of the project, "" if there is none. unclear names a destination that cannot be decided: of another
-// cluster, only the name or the URL is known, and the project may permit either.
+// forbids returns the first violation of the project, "" if there is none, and the first possible one. Boot reads no Secrets, and knows
+// only the name or the URL of another cluster.
 func (b *boot) forbids(p argo.Project, apps []*plan.Application) (text, unclear string) {
+	in := argo.Installation{Namespace: b.client.Namespace, GlobalProjects: b.facts.settings != nil && b.facts.settings.GlobalProjects}
 	for _, app := range apps {
-		if app.Namespace != "" && app.Namespace != b.client.Namespace && !p.AllowsNamespace(app.Namespace) {
-			return fmt.Sprintf("the project %s does not permit Applications in namespace %s, such as %s", p.Name, app.Namespace,
-				app.Name), ""
-		}
-		for _, s := range argo.Deployed(app.Object) {
-			if !p.AllowsSource(manifest.String(s, "repoURL")) {
-				return fmt.Sprintf("the project %s does not permit the repository of a source of %s", p.Name, app.Name), ""
-			}
-		}
 		to := manifest.Map(app.Object, "spec", "destination")
-		server, name := manifest.String(to, "server"), manifest.String(to, "name")
-		here := generator.ClusterList(nil).Local(name, server)
-		if here {
-			server, name = argo.InClusterServer, argo.InClusterName
+		d := argo.Destination{
+			Server: manifest.String(to, "server"), Name: manifest.String(to, "name"), Namespace: manifest.String(to, "namespace"),
 		}
-		switch allowed := p.AllowsDestination(server, name, manifest.String(to, "namespace")); {
-		case allowed && (here || !p.ScopedClusters()):
-		case here && !p.ScopedClusters():
-			return fmt.Sprintf("the project %s does not permit the destination of %s", p.Name, app.Name), ""
-		default:
-			unclear = fmt.Sprintf("it is not known whether the project %s permits the destination of %s, which is another cluster",
-				p.Name, app.Name)
+		if generator.ClusterList(nil).Local(d.Name, d.Server) {
+			d.Server, d.Name, d.Known = argo.InClusterServer, argo.InClusterName, true
+		}
+		answer := p.Permits(argo.Subject{Namespace: app.Namespace, Sources: argo.Deployed(app.Object), Destination: d}, in)
+		what := fmt.Sprintf("%s of %s", answer.Refused, app.Name)
+		if answer.Refused == argo.PartNamespace {
+			what = fmt.Sprintf("%s %s, such as %s", answer.Refused, app.Namespace, app.Name)
+		}
+		switch {
+		case answer.Refused == "":
+		case answer.Doubt == "":
+			return fmt.Sprintf("the project %s does not permit %s", p.Name, what), ""
+		case unclear == "":
+			unclear = fmt.Sprintf("it is not known whether the project %s permits %s: %s", p.Name, what, answer.Doubt)
 		}
 	}
 	return "", unclear

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -77,7 +78,7 @@ func sourceOf(app *plan.Application, s plan.Source, ref string) (plan.Source, bo
 
 // real is a file behind links: Git sees a change where they lead.
 func (w *pathWriter) real(ctx context.Context, s plan.Source, name string) string {
-	repo, err := w.open(ctx, s.Repository, cmp.Or(s.Revision, "HEAD"))
+	repo, err := w.open(ctx, s.Repository, argo.TargetRevision(s.Spec))
 	if err != nil {
 		return name
 	}

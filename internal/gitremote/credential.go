@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -59,7 +58,7 @@ func ParseCredentials(secrets []manifest.Object) []Credential {
 	for _, s := range secrets {
 		f := secretFields{object: s}
 		c := Credential{
-			URL: f.text("url"), Template: manifest.String(s, "metadata", "labels", argo.SecretTypeLabel) == "repo-creds",
+			URL: f.text("url"), Template: argo.SecretTypeOf(s) == argo.SecretRepoCreds,
 			Project:  f.text("project"),
 			username: f.text("username"), password: f.secret("password"), bearer: f.secret("bearerToken"),
 			sshKey: f.secret("sshPrivateKey"),
@@ -87,15 +86,13 @@ type secretFields struct {
 	err    error
 }
 
-func (f *secretFields) text(key string) string {
-	data, err := base64.StdEncoding.DecodeString(manifest.String(f.object, "data", key))
-	if err != nil && f.err == nil {
-		f.err = fmt.Errorf("data.%s: not base64", key)
-	}
-	return string(data)
-}
+func (f *secretFields) text(key string) string { return f.secret(key).Reveal() }
 
-func (f *secretFields) secret(key string) secret.Text { return secret.New(f.text(key)) }
+func (f *secretFields) secret(key string) secret.Text {
+	value, err := manifest.SecretValue(f.object, key)
+	f.err = cmp.Or(f.err, err)
+	return value
+}
 
 func (f *secretFields) number(key string) int64 {
 	text := f.text(key)

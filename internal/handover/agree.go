@@ -121,8 +121,7 @@ func list(o manifest.Object) any {
 	all, _ := manifest.Map(o, "metadata")["finalizers"].([]any)
 	out := []any{}
 	for _, v := range all {
-		if s, _ := v.(string); !strings.HasPrefix(s, "post-delete-finalizer.argocd.argoproj.io") &&
-			!strings.HasPrefix(s, "pre-delete-finalizer.argocd.argoproj.io") {
+		if s, _ := v.(string); !argo.IsDeleteHookFinalizer(s) {
 			out = append(out, v)
 		}
 	}
@@ -236,7 +235,7 @@ func undisturbed(ctx context.Context, c Config, what string, o manifest.Object) 
 	if o == nil {
 		return nil
 	}
-	ref, ok := c.deployedBy(o)
+	ref, ok := c.Tracking.Owner(o, c.Argo)
 	if !ok {
 		return nil
 	}
@@ -249,16 +248,4 @@ func undisturbed(ctx context.Context, c Config, what string, o manifest.Object) 
 	}
 	return fmt.Errorf("%s is deployed by Application %s, which would undo this: turn off its automated sync first, and "+
 		"commit the converted manifest before you turn it on again", what, ref)
-}
-
-// deployedBy returns the Application that deploys an object, by the mark that Argo CD puts on it.
-func (c Config) deployedBy(o manifest.Object) (argo.Ref, bool) {
-	name, _, _ := strings.Cut(manifest.String(o, "metadata", "annotations", argo.TrackingAnnotation), ":")
-	if c.Tracking.Method == "label" {
-		name = ""
-	}
-	if name == "" {
-		name = manifest.String(o, "metadata", "labels", c.Tracking.Key())
-	}
-	return argo.Instance(name, c.Argo), name != ""
 }

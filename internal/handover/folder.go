@@ -116,7 +116,8 @@ func (f *folder) look(ctx context.Context) (err error) {
 		}
 		r.owners = owners[ref.Namespace]
 		if r.set != nil {
-			if by, ok := f.deployedBy(r.set); !ok || by != f.Set { // the state is on the root: its editors may have written any name
+			// The state is on the root: its editors may have written any name.
+			if by, ok := f.Tracking.Owner(r.set, f.Argo); !ok || by != f.Set {
 				return fmt.Errorf("ApplicationSet %s is not deployed by Application %s", ref, f.Set)
 			}
 			if r.origin, err = fromAnnotation(r.set); err != nil {

@@ -52,11 +52,16 @@ func mark(o manifest.Object, by string) {
 	if manifest.Map(meta, "annotations") == nil {
 		meta["annotations"] = map[string]any{}
 	}
-	manifest.Map(meta, "annotations")[argo.TrackingAnnotation] = by + ":x"
+	manifest.Map(meta, "annotations")[argo.TrackingAnnotation] = trackedBy(o, by)
 }
 
 func marked(o manifest.Object, by string) bool {
-	return manifest.String(o, "metadata", "annotations", argo.TrackingAnnotation) == by+":x"
+	return manifest.String(o, "metadata", "annotations", argo.TrackingAnnotation) == trackedBy(o, by)
+}
+
+// trackedBy is the annotation of an object that an Application deploys.
+func trackedBy(o manifest.Object, by string) string {
+	return fmt.Sprintf("%s:%s/%s:argocd/%s", by, manifest.Group(o), manifest.String(o, "kind"), manifest.String(o, "metadata", "name"))
 }
 
 func owned(o manifest.Object) bool {

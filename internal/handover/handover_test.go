@@ -206,7 +206,7 @@ func (c *cluster) appController(p manifest.Object) {
 		if len(manifest.Map(live, "metadata")["ownerReferences"].([]any)) > 0 {
 			c.Errorf("%s is synced by both", name)
 		}
-		manifest.Map(live, "metadata", "annotations")[argo.TrackingAnnotation] = "web:x"
+		manifest.Map(live, "metadata", "annotations")[argo.TrackingAnnotation] = trackedBy(live, "web")
 		c.put(live)
 	}
 	p["status"] = map[string]any{"sync": map[string]any{"status": synced}, "resources": resources}
@@ -591,7 +591,7 @@ func TestTracking(t *testing.T) {
 	// Who deploys the set is read from the mark that counts.
 	c := newCluster(t)
 	meta := manifest.Map(c.objects["ApplicationSet/web"], "metadata")
-	meta["annotations"] = map[string]any{argo.TrackingAnnotation: "old:x"}
+	meta["annotations"] = map[string]any{argo.TrackingAnnotation: trackedBy(c.objects["ApplicationSet/web"], "old")}
 	manifest.Map(meta, "labels")["app.kubernetes.io/instance"] = "root"
 	for _, name := range []string{"old", "root"} {
 		automated := map[string]any{"automated": map[string]any{}}
@@ -608,6 +608,26 @@ func TestTracking(t *testing.T) {
 	cfg.Tracking.Method = ""
 	if err := cfg.Run(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNotDeployed: a label that a chart has set, and an annotation that was copied from another object, are no marks of an Application.
+func TestNotDeployed(t *testing.T) {
+	for name, change := range map[string]func(meta map[string]any){
+		"label": func(meta map[string]any) { manifest.Map(meta, "labels")[argo.InstanceLabel] = "root" },
+		"copied": func(meta map[string]any) {
+			meta["annotations"] = map[string]any{argo.TrackingAnnotation: "root:argoproj.io/ApplicationSet:argocd/other"}
+		},
+	} {
+		c := newCluster(t)
+		change(manifest.Map(c.objects["ApplicationSet/web"], "metadata"))
+		c.put(manifest.Object{
+			"kind": "Application", "metadata": map[string]any{"name": "root"},
+			"spec": map[string]any{"syncPolicy": map[string]any{"automated": map[string]any{}}},
+		})
+		if err := c.config(false).Run(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

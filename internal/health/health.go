@@ -132,7 +132,7 @@ func Evaluate(o manifest.Object, c Customizations, l Limits) (Health, bool, erro
 func hasHookFinalizer(o manifest.Object) bool {
 	list, _ := manifest.Map(o, "metadata")["finalizers"].([]any)
 	for _, f := range list {
-		if f == "argocd.argoproj.io/hook-finalizer" {
+		if f == argo.HookFinalizer {
 			return true
 		}
 	}

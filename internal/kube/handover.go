@@ -121,5 +121,5 @@ func (c *Client) Delete(ctx context.Context, kind string, ref argo.Ref, uid stri
 // Tracking returns how Argo CD marks the objects that an Application deploys.
 func (c *Client) Tracking(ctx context.Context) (argo.Tracking, error) {
 	data, err := c.configMap(ctx, settings.ConfigMap)
-	return argo.Tracking{Method: data["application.resourceTrackingMethod"], Label: data["application.instanceLabelKey"]}, err
+	return settings.TrackingOf(data), err
 }

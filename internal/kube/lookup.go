@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/health"
@@ -117,7 +118,7 @@ func (l *Lookup) Checks(ctx context.Context) (health.Customizations, error) {
 }
 
 // controllers is the label of the Pods that assess the health of objects.
-const controllers = "app.kubernetes.io/name=argocd-application-controller"
+const controllers = argo.NameLabel + "=" + argo.ApplicationController
 
 // Version implements cause.Cluster: by the image of the application-controller's Pods.
 func (l *Lookup) Version(ctx context.Context) versions.Version {

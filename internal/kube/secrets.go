@@ -18,7 +18,7 @@ import (
 
 // Clusters implements generator.Clusters by Argo CD's Secrets.
 func (c *Client) Clusters(ctx context.Context) ([]generator.Cluster, error) {
-	list, err := c.secrets(ctx, "cluster")
+	list, err := c.secrets(ctx, argo.SecretCluster)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (c *Client) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 
 // Credentials returns Argo CD's credentials of repositories.
 func (c *Client) Credentials(ctx context.Context) ([]gitremote.Credential, error) {
-	list, err := c.secrets(ctx, "repository", "repo-creds")
+	list, err := c.secrets(ctx, argo.SecretRepository, argo.SecretRepoCreds)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func (c *Client) Credentials(ctx context.Context) ([]gitremote.Credential, error
 const maxSecrets = 20_000
 
 // secrets reads Argo CD's Secrets of some kinds.
-func (c *Client) secrets(ctx context.Context, kinds ...string) ([]manifest.Object, error) {
-	doing := "reading Argo CD's Secrets of " + strings.Join(kinds, " and ")
+func (c *Client) secrets(ctx context.Context, kinds ...argo.SecretType) ([]manifest.Object, error) {
+	doing := "reading Argo CD's Secrets of " + join(kinds, " and ")
 	if c.named == nil {
 		out, err := c.listSecrets(ctx, doing, kinds)
 		if errors.Is(err, ErrForbidden) {
@@ -60,15 +60,15 @@ func (c *Client) secrets(ctx context.Context, kinds ...string) ([]manifest.Objec
 		if err != nil {
 			return nil, explain(doing, err)
 		}
-		if slices.Contains(kinds, o.GetLabels()[argo.SecretTypeLabel]) {
+		if slices.Contains(kinds, argo.SecretTypeOf(o.Object)) {
 			out = append(out, o.Object)
 		}
 	}
 	return out, nil
 }
 
-func (c *Client) listSecrets(ctx context.Context, doing string, kinds []string) ([]manifest.Object, error) {
-	options := metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s)", argo.SecretTypeLabel, strings.Join(kinds, ",")), Limit: 500}
+func (c *Client) listSecrets(ctx context.Context, doing string, kinds []argo.SecretType) ([]manifest.Object, error) {
+	options := metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s)", argo.SecretTypeLabel, join(kinds, ",")), Limit: 500}
 	var out []manifest.Object
 	for {
 		list, err := c.api.Resource(secrets).Namespace(c.Namespace).List(ctx, options)
@@ -86,6 +86,14 @@ func (c *Client) listSecrets(ctx context.Context, doing string, kinds []string) 
 			return nil, fmt.Errorf("there are more than %d Secrets of Argo CD", maxSecrets)
 		}
 	}
+}
+
+func join(kinds []argo.SecretType, separator string) string {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, separator)
 }
 
 // KnownHosts returns the keys of SSH servers that Argo CD trusts.

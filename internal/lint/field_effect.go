@@ -55,7 +55,7 @@ var rulePolicyIgnored = Rule{
 		"in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
-			policy := manifest.String(s.spec, "syncPolicy", "applicationsSync")
+			policy := argo.ApplicationsSyncOf(s.spec)
 			if s.item != nil && p.SetPolicy != "" && policy != "" && policy != p.SetPolicy {
 				p.set(s, []string{"syncPolicy", "applicationsSync"}, "the controller's policy is %s, and %s has no effect",
 					p.SetPolicy, policy)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/strict"
@@ -79,13 +80,11 @@ var ruleNoStrategy = Rule{
 		"applicationset_controller.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
-			strategy := manifest.Map(s.spec, "strategy")
-			switch kind := manifest.String(strategy, "type"); {
+			switch kind := argo.StrategyOf(s.spec); {
 			case s.item == nil: // the plugin warns itself
-			case kind == "RollingSync" && appset.RollingSteps(s.spec) == nil:
+			case kind == argo.RollingSync && appset.RollingSteps(s.spec) == nil:
 				p.set(s, []string{"strategy", "rollingSync"}, "RollingSync has no steps, so all Applications are deployed at once")
-			case kind != "RollingSync" && manifest.Map(strategy, "rollingSync") != nil,
-				!slices.Contains([]string{"", "AllAtOnce", "RollingSync"}, kind):
+			case kind != argo.RollingSync && manifest.Map(s.spec, "strategy", "rollingSync") != nil, !kind.Known():
 				p.set(s, []string{"strategy", "type"}, "the type %q has no steps, so all Applications are deployed at once", kind)
 			}
 		}

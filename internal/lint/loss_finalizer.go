@@ -25,8 +25,7 @@ var ruleFinalizerUnknown = Rule{
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			for _, f := range finalizers(app) {
-				hook := strings.HasPrefix(f, "post-delete-finalizer.") || strings.HasPrefix(f, "pre-delete-finalizer.")
-				if strings.Contains(f, argoFinalizers) && !hook && !argo.IsResourcesFinalizer(f) {
+				if strings.Contains(f, argoFinalizers) && !argo.IsDeleteHookFinalizer(f) && !argo.IsResourcesFinalizer(f) {
 					p.find(app, []string{"metadata", "finalizers"}, "Argo CD does not know the finalizer %s, and never removes it", f)
 					p.meant(likelyFinalizer(f))
 				}

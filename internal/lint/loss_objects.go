@@ -3,6 +3,7 @@ package lint
 import (
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -14,8 +15,8 @@ var ruleDeleteHook = Rule{
 		Name: "delete-hook-without-source", Kind: plan.Ordering, Severity: plan.Warning,
 		Means: "The Application is generated from a directory that has a PostDelete hook. If the directory is removed, the set " +
 			"deletes the Application, Argo CD cannot render the hook any more, and the Application stays in deletion for ever.",
-		Cure: "Keep the hook outside of the directory, for example in a chart, or remove the finalizer " +
-			"post-delete-finalizer.argocd.argoproj.io by hand.",
+		Cure: "Keep the hook outside of the directory, for example in a chart, or remove the finalizer " + argo.PostDeleteFinalizer +
+			" by hand.",
 	},
 	Family: Loss,
 	Why: "Argo CD renders PostDelete hooks when it deletes the Application, from the target revision at that moment, and retries " +

@@ -58,11 +58,8 @@ func (s set) changes(name string) string {
 
 // revisions are the parameters in the target revisions of a set.
 func (s set) revisions() []string {
-	spec := manifest.Map(s.spec, "template", "spec")
-	out := s.parameters(manifest.String(spec, "source", "targetRevision"))
-	list, _ := spec["sources"].([]any)
-	for _, v := range list {
-		source, _ := v.(map[string]any)
+	var out []string
+	for _, source := range argo.Sources(manifest.Map(s.spec, "template")) {
 		out = append(out, s.parameters(manifest.String(source, "targetRevision"))...)
 	}
 	return out
@@ -83,7 +80,7 @@ var ruleShrinks = Rule{
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			g := s.has("scmProvider", "plugin", "clusterDecisionResource")
-			if g == nil || s.item == nil || !s.deletes() || p.SetPolicy == "create-only" || p.SetPolicy == "create-update" {
+			if g == nil || s.item == nil || !s.deletes() || !p.SetPolicy.Deletes() {
 				continue
 			}
 			p.set(s, g.at(), "if the API of the generator %s returns fewer results, the set deletes Applications and what they "+

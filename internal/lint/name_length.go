@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
@@ -32,7 +33,7 @@ var ruleNameTooLong = Rule{
 			case p.Settings == nil || p.Settings.Partial:
 				p.miss("Argo CD's settings were not found; with application.resourceTrackingMethod: label, " +
 					"names have 63 characters at most")
-			case p.Settings.Tracking == "label":
+			case p.Settings.Tracking.Method == argo.TrackByLabel:
 				p.find(app, []string{"metadata", "name"}, "the name has %d characters; it is also a label, which has %d at most",
 					len(app.Name), maxLabel)
 			}

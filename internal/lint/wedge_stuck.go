@@ -69,7 +69,7 @@ func deploysArgo(app *plan.Application, namespace string) bool {
 	for _, item := range app.Items {
 		if item.Group == "apps" && (item.Kind == "StatefulSet" || item.Kind == "Deployment") &&
 			strings.HasSuffix(item.Name, "-application-controller") && (item.Namespace == "" || item.Namespace == namespace) &&
-			manifest.String(item.Object, "metadata", "labels", "app.kubernetes.io/part-of") == "argocd" {
+			manifest.String(item.Object, "metadata", "labels", argo.PartOfLabel) == argo.PartOf {
 			return true
 		}
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -20,7 +19,7 @@ const maxBeside = 1 << 20
 // beside finds manifests in the directories of a source's Kustomizations that none of them reads, and reports whether its own Kustomization
 // is a Component. A file whose name a Kustomization mentions, for example in a comment, is left out on purpose.
 func (l *loader) beside(s map[string]any, result *source.Result) (unlisted []string, component bool) {
-	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmp.Or(manifest.String(s, "targetRevision"), "HEAD"))
+	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), argo.TargetRevision(s))
 	if err != nil || result.Verdict != source.Known {
 		return nil, false
 	}

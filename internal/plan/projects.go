@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -21,6 +21,7 @@ func (p *prerequisites) permissions() {
 	if s := p.plan.Settings; s != nil && s.GlobalProjects {
 		return // they may permit more
 	}
+	p.rules = argo.Installation{Namespace: p.cfg.Namespace, Owned: p.owned()}
 	var found []*refusal
 	note := func(app *Application, item *Item, project, what string, begins bool) {
 		i := slices.IndexFunc(found, func(r *refusal) bool { return r.project == project && r.what == what && r.begins == begins })
@@ -79,45 +80,46 @@ func (p *prerequisites) refuse(r *refusal) {
 	p.say(RuleProjectForbids, d, "the project %s does not permit %s: %s", r.project, r.what, effect)
 }
 
-// refused names the part of an Application that its project does not permit: namespace, source or destination; "" if there is none.
+// refused names the part of an Application that its project certainly does not permit: namespace, source or destination; "" if there is
+// none.
 func (p *prerequisites) refused(app *Application, project argo.Project) string {
-	if app.Namespace != p.cfg.Namespace && !project.AllowsNamespace(app.Namespace) {
-		return "Applications in the namespace " + app.Namespace
+	to := p.destination(app, app.namespace())
+	answer := project.Permits(argo.Subject{Namespace: app.Namespace, Sources: argo.Deployed(app.Object), Destination: to}, p.rules)
+	if answer.Doubt != "" {
+		return ""
 	}
-	for _, s := range argo.Deployed(app.Object) {
-		repo := manifest.String(s, "repoURL")
-		if !project.AllowsSource(repo) && !p.scoped(project.Name, "repository", "url", repo) {
-			return "the repository of a source" // not which: a URL may have a password in it
-		}
+	switch answer.Refused {
+	case argo.PartNamespace:
+		return fmt.Sprintf("%s %s", answer.Refused, app.Namespace)
+	case argo.PartDestination:
+		return fmt.Sprintf("%s %s/%s", answer.Refused, to.Name, to.Namespace)
 	}
-	server, name, known := p.cluster(app)
-	if known && !p.allowed(project, server, name, app.namespace()) {
-		return fmt.Sprintf("the destination %s/%s", name, app.namespace())
-	}
-	return ""
+	return string(answer.Refused)
 }
 
-// allowed reports whether a project permits a namespace of a cluster, or may.
-func (p *prerequisites) allowed(project argo.Project, server, name, namespace string) bool {
-	key := [...]string{project.Name, server, name, namespace}
+// allowed reports whether a project permits a destination, or may.
+func (p *prerequisites) allowed(project argo.Project, to argo.Destination) bool {
+	key := [...]string{project.Name, to.Server, to.Name, to.Namespace}
 	yes, ok := p.permitted[key] // thousands of objects ask the same
 	if !ok {
-		yes = project.ScopedClusters() || project.AllowsDestination(server, name, namespace) ||
-			p.scoped(project.Name, "cluster", "server", server)
+		answer := project.PermitsDestination(to, p.rules)
+		yes = answer.Refused == "" || answer.Doubt != ""
 		p.permitted[key] = yes
 	}
 	return yes
 }
 
-// cluster returns the address and the name of the cluster that an Application deploys to, and whether both are known.
-func (p *prerequisites) cluster(app *Application) (server, name string, known bool) {
-	server = p.server(app)
+// destination is a namespace of the cluster that an Application deploys to.
+func (p *prerequisites) destination(app *Application, namespace string) argo.Destination {
+	to := argo.Destination{Server: p.server(app), Name: argo.InClusterName, Namespace: namespace}
+	to.Known = to.Server == argo.InClusterServer
 	for _, c := range p.cfg.Clusters {
-		if c.Server == server {
-			return c.Server, c.Name, true
+		if c.Server == to.Server {
+			to.Name, to.Known = c.Name, true
+			break
 		}
 	}
-	return server, argo.InClusterName, server == argo.InClusterServer
+	return to
 }
 
 // forbidden says why the project does not permit an item, if the scope of its kind is known; "" if it does.
@@ -137,37 +139,40 @@ func (p *prerequisites) forbidden(app *Application, item *Item, project argo.Pro
 		}
 		return "the kind " + kind
 	}
-	server, name, ok := p.cluster(app)
-	if ok && namespaced && !p.allowed(project, server, name, app.spaceOf(item)) {
+	if namespaced && !p.allowed(project, p.destination(app, app.spaceOf(item))) {
 		return "the namespace " + app.spaceOf(item)
 	}
 	return ""
 }
 
-// scoped reports whether the plan has a Secret that gives a project a repository or a cluster of its own.
-func (p *prerequisites) scoped(project, kind, field, value string) bool {
-	for _, app := range p.plan.Applications {
-		for _, item := range app.Items {
-			if item.Group != "" || item.Kind != "Secret" || manifest.String(item.Object, "metadata", "labels",
-				argo.SecretTypeLabel) != kind {
-				continue
-			}
-			if secret(item.Object, "project") == project && secret(item.Object, field) == value {
-				return true
+// owned returns a function that reports whether the plan has a Secret that gives a project the repository or the cluster with a URL.
+func (p *prerequisites) owned() func(project string, kind argo.SecretType, url string) bool {
+	type given struct {
+		project string
+		kind    argo.SecretType
+		url     string
+	}
+	all := sync.OnceValue(func() map[given]bool {
+		out := map[given]bool{}
+		text := func(o manifest.Object, key string) string {
+			value, _ := manifest.SecretValue(o, key) // one that is wrong gives nothing
+			return value.Reveal()
+		}
+		for _, app := range p.plan.Applications {
+			for _, item := range app.Items {
+				if item.Group != "" || item.Kind != "Secret" {
+					continue
+				}
+				o := item.Object
+				switch kind := argo.SecretTypeOf(o); kind {
+				case argo.SecretRepository:
+					out[given{text(o, "project"), kind, text(o, "url")}] = true
+				case argo.SecretCluster:
+					out[given{text(o, "project"), kind, text(o, "server")}] = true
+				}
 			}
 		}
-	}
-	return false
-}
-
-// secret is a value of a Secret that is no secret.
-func secret(o manifest.Object, key string) string {
-	if text := manifest.String(o, "stringData", key); text != "" {
-		return text
-	}
-	text, err := base64.StdEncoding.DecodeString(manifest.String(o, "data", key))
-	if err != nil {
-		return ""
-	}
-	return string(text)
+		return out
+	})
+	return func(project string, kind argo.SecretType, url string) bool { return all()[given{project, kind, url}] }
 }

@@ -54,7 +54,7 @@ func (l *loader) progressiveSyncs() *bool {
 }
 
 // setPolicy is the policy that the applicationset-controller forces on sets: by the settings, or by deployed objects.
-func (l *loader) setPolicy() string {
+func (l *loader) setPolicy() argo.ApplicationsSync {
 	if l.cfg.Settings != nil && l.cfg.Settings.SetPolicy != "" {
 		return l.cfg.Settings.SetPolicy
 	}

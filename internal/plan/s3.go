@@ -23,7 +23,7 @@ import (
 
 // trigger renders a directory with a trigger file as the plugin s3 does, nil without one. Named says that the source names the plugin.
 func (l *loader) trigger(about source.Application, s map[string]any, named bool) *source.Result {
-	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmp.Or(manifest.String(s, "targetRevision"), "HEAD"))
+	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), argo.TargetRevision(s))
 	if err != nil && named {
 		return missing(source.S3, err)
 	}

@@ -75,6 +75,7 @@ type prerequisites struct {
 	objects   map[string][]*Item // by cluster: StorageClasses and claims
 	// permitted are destinations that projects permit, or not: project, server, name of the cluster, namespace.
 	permitted map[[4]string]bool
+	rules     argo.Installation // of projects
 }
 
 // prerequisites finds the things that must exist before others can be deployed, their providers, and those that come too late.

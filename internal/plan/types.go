@@ -213,7 +213,7 @@ type Plan struct {
 	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs; nil is not known.
 	ProgressiveSyncs *bool
 	// SetPolicy is the policy that the applicationset-controller forces on all sets; "" if there is none, or it is unknown.
-	SetPolicy string
+	SetPolicy argo.ApplicationsSync
 	// SyncTimeout is the number of seconds after which Argo CD ends a sync, 0 for never, and WaveDelay the seconds between two waves. Nil
 	// is unknown.
 	SyncTimeout, WaveDelay *Said

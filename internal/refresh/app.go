@@ -97,7 +97,7 @@ func NewApp(o manifest.Object) App {
 	for _, c := range conditions {
 		m, _ := c.(map[string]any)
 		// A failed sync is no failed comparison.
-		if kind := manifest.String(m, "type"); argo.IsError(kind) && kind != "SyncError" {
+		if kind := manifest.String(m, "type"); argo.IsError(kind) && kind != argo.SyncError {
 			a.Failed = true
 		}
 	}

@@ -47,7 +47,7 @@ func applicationTable(w io.Writer, objects []manifest.Object) error {
 	fmt.Fprintln(table, "NAME\tPROJECT\tSOURCE\tREVISION\tDESTINATION\tWAVE")
 	for _, o := range objects {
 		spec := manifest.Map(o, "spec")
-		source, revision := describeSource(spec)
+		source, revision := describeSource(o)
 		cells := []string{
 			manifest.String(o, "metadata", "name"), manifest.String(spec, "project"), source, revision, describeDestination(spec),
 			words.OrDash(manifest.String(o, "metadata", "annotations", argo.SyncWaveAnnotation)),
@@ -61,14 +61,13 @@ func applicationTable(w io.Writer, objects []manifest.Object) error {
 }
 
 // describeSource returns the path or chart of an Application's first source and how many more there are.
-func describeSource(spec map[string]any) (source, revision string) {
-	s := manifest.Map(spec, "source")
-	list, _ := spec["sources"].([]any)
+func describeSource(app manifest.Object) (source, revision string) {
+	var s map[string]any
 	more := ""
-	if len(list) > 0 {
-		s, _ = list[0].(map[string]any)
-		if len(list) > 1 {
-			more = fmt.Sprintf(" (+%d)", len(list)-1)
+	if sources := argo.Deployed(app); len(sources) > 0 {
+		s = sources[0]
+		if len(sources) > 1 {
+			more = fmt.Sprintf(" (+%d)", len(sources)-1)
 		}
 	}
 	what := manifest.String(s, "path")

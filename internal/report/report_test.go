@@ -386,3 +386,27 @@ func outsideCode(text string) string {
 	}
 	return out.String()
 }
+
+// TestApplicationTable: the source is the first of those that Argo CD deploys.
+func TestApplicationTable(t *testing.T) {
+	one, two := map[string]any{"path": "one", "targetRevision": "v1"}, map[string]any{"chart": "two", "path": "no"}
+	for name, c := range map[string]struct {
+		spec map[string]any
+		want string
+	}{
+		"none":     {map[string]any{}, "- -"},
+		"a source": {map[string]any{"source": one}, "one v1"},
+		"a list":   {map[string]any{"source": one, "sources": []any{two, one}}, "two (+1) -"},
+		"hydrator": {map[string]any{"sourceHydrator": map[string]any{"drySource": one}}, "one v1"},
+	} {
+		var out strings.Builder
+		o := manifest.Object{"metadata": map[string]any{"name": "a"}, "spec": c.spec}
+		if err := report.Objects(&out, report.Table, []manifest.Object{o}); err != nil {
+			t.Fatal(err)
+		}
+		_, row, _ := strings.Cut(out.String(), "\n")
+		if got := strings.Join(strings.Fields(row), " "); got != "a "+c.want+" /- -" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -215,10 +215,10 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 	if err != nil {
 		return err
 	}
-	if kinds := []string{"repo-creds", "repository", scmCreds}; a.Strict &&
-		!slices.Contains(kinds, app.Labels[argo.SecretTypeLabel]) {
-		return fmt.Errorf("the Secret %s is not one of a repository or an SCM: its label %s must be one of %s", s.AppSecretName,
-			argo.SecretTypeLabel, strings.Join(kinds, ", "))
+	kinds := []argo.SecretType{argo.SecretRepoCreds, argo.SecretRepository, argo.SecretSCMCreds}
+	if a.Strict && !slices.Contains(kinds, argo.SecretType(app.Labels[argo.SecretTypeLabel])) {
+		return fmt.Errorf("the Secret %s is not one of a repository or an SCM: its label %s must be one of %s, %s, %s", s.AppSecretName,
+			argo.SecretTypeLabel, kinds[0], kinds[1], kinds[2])
 	}
 	number := func(key string) (int64, error) {
 		if app.Data[key].IsZero() {

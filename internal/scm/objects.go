@@ -2,7 +2,6 @@ package scm
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,17 +67,14 @@ func NewSecret(o manifest.Object) (*Secret, error) {
 	for key, v := range manifest.Map(o, "metadata", "labels") {
 		s.Labels[key], _ = v.(string)
 	}
-	for key, v := range manifest.Map(o, "data") {
-		text, _ := v.(string)
-		data, err := base64.StdEncoding.DecodeString(text)
-		if err != nil {
-			return nil, fmt.Errorf("Secret %s: data.%s: not base64", manifest.String(o, "metadata", "name"), key)
+	for _, field := range []string{"data", "stringData"} {
+		for _, key := range manifest.Keys(manifest.Map(o, field)) {
+			value, err := manifest.SecretValue(o, key)
+			if err != nil {
+				return nil, fmt.Errorf("Secret %s: %w", manifest.String(o, "metadata", "name"), err)
+			}
+			s.Data[key] = value
 		}
-		s.Data[key] = secret.New(string(data))
-	}
-	for key, v := range manifest.Map(o, "stringData") {
-		text, _ := v.(string)
-		s.Data[key] = secret.New(text)
 	}
 	return s, nil
 }
@@ -135,9 +131,6 @@ type caRef struct {
 	Key           string `json:"key"`
 }
 
-// scmCreds is the label that the strict mode wants.
-const scmCreds = "scm-creds"
-
 // secret reads a Secret.
 func (a *Asker) secret(ctx context.Context, namespace, name string) (*Secret, error) {
 	var s *Secret
@@ -168,9 +161,9 @@ func (a *Asker) token(ctx context.Context, set generator.SetName, ref *secretRef
 	if err != nil {
 		return secret.Text{}, err
 	}
-	if a.Strict && s.Labels[argo.SecretTypeLabel] != scmCreds {
+	if a.Strict && s.Labels[argo.SecretTypeLabel] != string(argo.SecretSCMCreds) {
 		return secret.Text{}, fmt.Errorf("the Secret %s must have the label %s: %s, so that sets may use it", ref.SecretName,
-			argo.SecretTypeLabel, scmCreds)
+			argo.SecretTypeLabel, argo.SecretSCMCreds)
 	}
 	token, ok := s.Data[ref.Key]
 	if !ok {

@@ -1,10 +1,10 @@
 package settings
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -54,20 +54,19 @@ func (p *Progressive) LearnValues(values map[string]any) {
 	p.override.LearnValues(values)
 }
 
-// Policy returns the policy that the applicationset-controller forces on all sets: sync, create-only, create-update or create-delete. ""
-// means none, or unknown.
-func (p *Progressive) Policy() string {
+// Policy returns the policy that the applicationset-controller forces on all sets. "" means none, or unknown.
+func (p *Progressive) Policy() argo.ApplicationsSync {
 	if on, _ := p.override.Known(); on == "true" {
 		return ""
 	}
 	value, _ := p.policy.Known()
-	return value
+	return argo.ApplicationsSync(value)
 }
 
 // policy reads the policy of sets. An empty one is none.
 func policy(v any) (string, bool) {
 	text, _ := v.(string)
-	return text, slices.Contains([]string{"sync", "create-only", "create-update", "create-delete"}, text)
+	return text, argo.ApplicationsSync(text).Known()
 }
 
 // truth reads a value as Argo CD reads a variable: true or false in any case, and nothing else.

@@ -3,6 +3,7 @@ package settings
 import (
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -64,7 +65,7 @@ func TestProgressive(t *testing.T) {
 // TestPolicy: the policy that the applicationset-controller forces on sets.
 func TestPolicy(t *testing.T) {
 	const params = "{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cmd-params-cm}, data: {"
-	for text, want := range map[string]string{
+	for text, want := range map[string]argo.ApplicationsSync{
 		params + "applicationsetcontroller.policy: create-only}}":                                                    "create-only",
 		params + "applicationsetcontroller.policy: sync, applicationsetcontroller.enable.policy.override: 'true'}}":  "",
 		params + "applicationsetcontroller.policy: sync, applicationsetcontroller.enable.policy.override: 'false'}}": "sync",

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -41,9 +42,9 @@ type Settings struct {
 	ProgressiveSyncs *bool
 	// SetPolicy is the policy that the applicationset-controller forces on sets (--policy without --enable-policy-override); "" is none, or
 	// unknown.
-	SetPolicy string
-	// Tracking is how Argo CD marks the objects of an Application: annotation, label or annotation+label; "" is annotation.
-	Tracking string
+	SetPolicy argo.ApplicationsSync
+	// Tracking is how Argo CD marks the objects of an Application.
+	Tracking argo.Tracking
 	// SyncTimeout is the number of seconds after which the controller ends a sync, if the file that was parsed says so. "" is not known.
 	SyncTimeout string
 	// Partial says that value files, which were not read, may have more settings.
@@ -99,6 +100,7 @@ const (
 	keyBuildOptions     = "kustomize.buildOptions"
 	keyValueFileSchemes = "helm.valuesFileSchemes"
 	keyTracking         = "application.resourceTrackingMethod"
+	keyInstanceLabel    = "application.instanceLabelKey"
 	keyKustomizeVersion = "kustomize.version."
 	keyKustomizePath    = "kustomize.path."
 )
@@ -107,7 +109,7 @@ const (
 func isData(data map[string]any) bool {
 	for key := range data {
 		for _, prefix := range []string{
-			"accounts.", "admin.enabled", "application.instanceLabelKey", "application.resourceTrackingMethod", "application.sync.",
+			"accounts.", "admin.enabled", keyInstanceLabel, keyTracking, "application.sync.",
 			"cluster.inClusterEnabled", "dex.config", "exec.enabled", "helm.", "kustomize.", "oidc.config",
 			"resource.", "statusbadge.", "timeout.", "ui.", "users.",
 		} {
@@ -125,7 +127,7 @@ func fromData(kind Kind, name string, data map[string]any) (*Settings, error) {
 		Kind: kind, Name: name, Origin: kind.origin(name), ValueFileSchemes: []string{"https", "http"},
 		GlobalProjects: data["globalProjects"] != nil,
 	}
-	s.Tracking, _, _ = text(data, keyTracking) // Argo CD takes the default for another type
+	s.Tracking = TrackingOf(data)
 	var errs []error
 	checks, err := health.FromData(data)
 	s.Health = checks
@@ -150,6 +152,13 @@ func fromData(kind Kind, name string, data map[string]any) (*Settings, error) {
 		errs = append(errs, err)
 	}
 	return s, errors.Join(problem.All(errors.Join(errs...))...)
+}
+
+// TrackingOf reads how Argo CD marks objects from the data of argocd-cm. For values that are no strings, Argo CD has its defaults.
+func TrackingOf[V any](data map[string]V) argo.Tracking {
+	method, _ := any(data[keyTracking]).(string)
+	label, _ := any(data[keyInstanceLabel]).(string)
+	return argo.Tracking{Method: argo.TrackingMethod(method), Label: label}
 }
 
 // kustomizeVersions returns the versions that keys register, sorted.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -244,4 +245,14 @@ func FuzzParse(f *testing.F) {
 		}
 		s.Excludes("apps", "Deployment", "https://kubernetes.default.svc")
 	})
+}
+
+func TestTrackingOf(t *testing.T) {
+	data := map[string]any{"application.resourceTrackingMethod": "label", "application.instanceLabelKey": "example.com/x"}
+	if got := TrackingOf(data); got != (argo.Tracking{Method: argo.TrackByLabel, Label: "example.com/x"}) {
+		t.Errorf("%+v", got)
+	}
+	if got := TrackingOf(map[string]any{"application.resourceTrackingMethod": true}); got != (argo.Tracking{}) {
+		t.Errorf("of another type: %+v", got)
+	}
 }

@@ -1,13 +1,13 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/render"
@@ -47,20 +47,17 @@ func (l Loader) Refs(ctx context.Context, sources []map[string]any) map[string]R
 		}
 		repo := Repository{Err: invalid, Ref: Ref{Chart: manifest.String(s, "chart") != ""}}
 		if invalid == nil && !repo.Ref.Chart {
-			opened, err := l.Open(ctx, manifest.String(s, "repoURL"), revision(s))
+			opened, err := l.Open(ctx, manifest.String(s, "repoURL"), argo.TargetRevision(s))
 			if err != nil {
 				opened.Ref.Missing = err
 			}
 			repo = opened
 		}
-		repo.Ref.URL, repo.Ref.Revision = giturl.Normal(manifest.String(s, "repoURL")), revision(s)
+		repo.Ref.URL, repo.Ref.Revision = giturl.Normal(manifest.String(s, "repoURL")), argo.TargetRevision(s)
 		refs["$"+ref] = repo
 	}
 	return refs
 }
-
-// revision is the revision of a source in Git.
-func revision(s map[string]any) string { return cmp.Or(manifest.String(s, "targetRevision"), "HEAD") }
 
 // Load renders one source of an Application.
 func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, refs map[string]Repository) *Result {
@@ -89,7 +86,7 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 		r.View = fetched(files)
 		r.URL = func(name string) string { return giturl.Redact(url) + ": " + name }
 	default:
-		repo, err := l.Open(ctx, url, revision(spec))
+		repo, err := l.Open(ctx, url, argo.TargetRevision(spec))
 		if err != nil {
 			// for all that is known
 			return &Result{

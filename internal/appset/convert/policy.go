@@ -29,11 +29,8 @@ func (p *policy) ignore(rule map[string]any) {
 // policyOf reads the fields of a set that are about Applications that are there. See applicationset/utils/policy.go of Argo CD 3.2.
 func policyOf(set manifest.Object) *policy {
 	spec := manifest.Map(set, "spec")
-	p := &policy{updates: true, deletes: !argo.KeepsApplications(spec)}
-	switch manifest.String(spec, "syncPolicy", "applicationsSync") {
-	case "create-only", "create-delete":
-		p.updates = false
-	}
+	sync := argo.ApplicationsSyncOf(spec)
+	p := &policy{updates: sync.Updates(), deletes: sync.Deletes()}
 	if !p.updates {
 		p.ignore(map[string]any{"jsonPointers": []any{"/spec"}})
 		p.warn("spec.syncPolicy.applicationsSync: the spec of existing Applications is left alone, but labels and annotations of the " +

@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,8 +27,8 @@ func ParseClusters(file string, data []byte) ([]Cluster, error) {
 	}
 	clusters, err := SecretClusters(docs)
 	if err == nil && len(clusters) == 0 {
-		return nil, fmt.Errorf("%s: no clusters in it; it must be a list of objects with name and server, or Secrets with the label %s: "+
-			"cluster", file, argo.SecretTypeLabel)
+		return nil, fmt.Errorf("%s: no clusters in it; it must be a list of objects with name and server, or Secrets with the label %s: %s",
+			file, argo.SecretTypeLabel, argo.SecretCluster)
 	}
 	return clusters, err
 }
@@ -53,7 +52,7 @@ func simpleClusters(file string, items []any) ([]Cluster, error) {
 			}
 		}
 		// Argo CD's templates see the label that makes the Secret one of a cluster.
-		c.Labels[argo.SecretTypeLabel] = "cluster"
+		c.Labels[argo.SecretTypeLabel] = string(argo.SecretCluster)
 		errs = append(errs, f.errs...)
 		out = append(out, c)
 	}
@@ -93,7 +92,7 @@ func SecretClusters(docs []manifest.Document) ([]Cluster, error) {
 // ClusterFromSecret reads a cluster Secret: a live one, or the manifest of one, with data, stringData or both. It reports false for
 // other objects. Errors name fields and never have the content of the Secret; with an error the Cluster has the fields before it.
 func ClusterFromSecret(o manifest.Object) (Cluster, bool, error) {
-	if manifest.String(o, "kind") != "Secret" || manifest.String(o, "metadata", "labels", argo.SecretTypeLabel) != "cluster" {
+	if manifest.String(o, "kind") != "Secret" || argo.SecretTypeOf(o) != argo.SecretCluster {
 		return Cluster{}, false, nil
 	}
 	c, err := secretCluster(o)
@@ -107,17 +106,11 @@ func secretCluster(o manifest.Object) (Cluster, error) {
 		key string
 		dst *string
 	}{{"name", &c.Name}, {"server", &c.Server}, {"project", &c.Project}, {"config", &config}} {
-		key, dst := f.key, f.dst
-		if encoded := manifest.String(o, "data", key); encoded != "" {
-			data, err := base64.StdEncoding.DecodeString(encoded)
-			if err != nil {
-				return c, fmt.Errorf("data.%s: not base64", key)
-			}
-			*dst = string(data)
+		value, err := manifest.SecretValue(o, f.key)
+		if err != nil {
+			return c, err
 		}
-		if text := manifest.String(o, "stringData", key); text != "" {
-			*dst = text
-		}
+		*f.dst = value.Reveal()
 	}
 	if c.Server == "" {
 		return c, errors.New("data.server must be set in a cluster Secret")

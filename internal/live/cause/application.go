@@ -83,7 +83,7 @@ func (e *engine) conditions(n *live.Node, path []string) bool {
 		}
 		found = true
 		// The state of the last sync has this message in full.
-		if c.Type == "SyncError" && strings.HasPrefix(c.Message, "Failed last sync attempt") && n.Operation != nil {
+		if c.Type == argo.SyncError && strings.HasPrefix(c.Message, "Failed last sync attempt") && n.Operation != nil {
 			continue
 		}
 		s, ok := understand(c.Message)
@@ -92,7 +92,7 @@ func (e *engine) conditions(n *live.Node, path []string) bool {
 			s = said{SetError, "its Applications cannot be generated", "correct the set; argosy appset generate shows the same offline"}
 		case ok && s.kind == Manifests && argo.IsPlugin(n.Plugin, argo.PluginAppSet) && byPlugin(c.Message):
 			s = said{SetError, "its ApplicationSet cannot be rendered", "correct the set; argosy appset generate shows the same offline"}
-		case !ok && c.Type == "SyncError":
+		case !ok && c.Type == argo.SyncError:
 			s = said{kind: SyncError, text: "it cannot be synced"}
 		case !ok && c.Type == argo.ComparisonError:
 			s = said{kind: Manifests, text: "Argo CD cannot compare it with its source"}
