@@ -23,6 +23,7 @@
 //	internal/progress          data     the progress of work that takes longer than a second
 //	internal/screen            data     lines for people, and below them a part of the terminal that changes
 //	internal/secret            data     texts that are not printed
+//	internal/environ           data     the environment of a process, which is not printed
 //	internal/tree              data     a directory in memory
 //	internal/gittree           logic    the content of a Git repository at a revision: paths, patterns, versions
 //	internal/gittree/gittest   test     repositories for tests
