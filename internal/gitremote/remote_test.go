@@ -188,7 +188,7 @@ func TestRemote(t *testing.T) {
 	}
 	for url, want := range map[string]string{
 		"file:///etc": "not a URL", "/etc": "not a URL", "git://x/y": `scheme "git" is not supported`,
-		"ssh://git@127.0.0.1/x": "there is no SSH key for it",
+		"ssh://git@127.0.0.1/x": "Argo CD has no SSH key for it",
 	} {
 		if _, err := r.Tree(t.Context(), url, "", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", url, err)
@@ -246,7 +246,7 @@ func TestEviction(t *testing.T) {
 	room(1)
 	keep("large", 3<<30)
 	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(),
-		"take 4096 MiB on disk and 0 MiB of memory, and no more than 2048 and 128 are kept") {
+		"take 4096 MiB on disk and 0 MiB of memory, and the limits are 2048 and 128 MiB") {
 		t.Error(err)
 	}
 	// When the requests have ended, nothing keeps what takes the room of others.
