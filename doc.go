@@ -75,6 +75,7 @@
 //	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
 //	internal/preview           edge     argosy plan, app render, simulate, lint: from roots to a report and a verdict
 //	internal/edit              edge     Applications in files of users, annotated or converted: all files or none
+//	internal/outgoing          edge     requests to servers that others may name: proxies, refused addresses, redirects
 //	internal/gitsource         edge     Git for people, by the git command: work trees, revisions, fetches
 //	internal/gitremote         edge     Git for servers, by go-git, with Argo CD's credentials
 //	internal/fetch             edge     charts, artifacts and files from elsewhere, kept by digest

@@ -15,6 +15,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
@@ -155,7 +156,7 @@ func (f *Fetcher) helmRepositoryFor(u *url.URL) (*helmRepository, error) {
 	longest := -1
 	for i := range all {
 		e, err := url.Parse(all[i].URL)
-		if err != nil || origin(e) != origin(u) {
+		if err != nil || giturl.Origin(e) != giturl.Origin(u) {
 			continue
 		}
 		prefix := strings.TrimRight(e.Path, "/")

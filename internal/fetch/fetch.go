@@ -22,6 +22,7 @@ import (
 
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -99,7 +100,7 @@ type Fetcher struct {
 func New(cfg Config) *Fetcher {
 	f := &Fetcher{cfg: cfg, env: parseEnvironment(cfg.Env), noted: map[string]bool{}}
 	f.cache.dir, f.cache.note = cfg.Dir, f.noteOnce
-	f.base = defaultTransport(cfg.Env)
+	f.base = defaultTransport(environ.New(cfg.Env...))
 	if cfg.Client != nil && cfg.Client.Transport != nil {
 		f.base = cfg.Client.Transport
 	}
