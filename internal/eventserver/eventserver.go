@@ -164,15 +164,12 @@ func (s *server) observe(e events.Event) {
 	s.log.Info("notification", fields...)
 }
 
-// minSecret is the minimum length of a secret in bytes, against guessing.
-const minSecret = 16
-
 // parseSecrets reads a secret from each line.
 func parseSecrets(file string, data []byte) ([]secret.Text, error) {
 	var out []secret.Text
 	for i, line := range strings.Split(strings.TrimRight(string(data), "\r\n"), "\n") {
-		if line = strings.TrimSpace(line); len(line) < minSecret {
-			return nil, fmt.Errorf("%s:%d: a secret must have %d characters or more", file, i+1, minSecret)
+		if line = strings.TrimSpace(line); len(line) < secret.MinLength {
+			return nil, fmt.Errorf("%s:%d: a secret must have %d characters or more", file, i+1, secret.MinLength)
 		}
 		out = append(out, secret.New(line))
 	}

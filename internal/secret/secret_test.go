@@ -92,3 +92,33 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+func TestIs(t *testing.T) {
+	for _, c := range []struct {
+		secret, given string
+		want          bool
+	}{
+		{password, password, true},
+		{password, password + "x", false},
+		{password, password[1:], false},
+		{password, "", false},
+		{password, "redacted", false},
+		{"", "", false},
+		{"", "x", false},
+	} {
+		if got := secret.New(c.secret).Is(c.given); got != c.want {
+			t.Errorf("%q and %q: %t", c.secret, c.given, got)
+		}
+	}
+}
+
+func TestBearer(t *testing.T) {
+	for header, want := range map[string]string{
+		"Bearer x": "x", "bearer x": "x", "BEARER  x ": "x", "Bearer a b": "a b", "Bearer": "", "Bearer ": "", "Bearerx": "", "Basic x": "",
+		"x": "", "": "", " Bearer x": "",
+	} {
+		if got, ok := secret.Bearer(header); ok != (want != "") || ok && got != want {
+			t.Errorf("%q: %q, %t", header, got, ok)
+		}
+	}
+}
