@@ -8,7 +8,6 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/cli/option"
-	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/eventserver"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/policy"
@@ -70,7 +69,7 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	cfg := eventserver.Config{
 		Secrets: opts.secrets, Topics: opts.topics, Queues: opts.queues, Policy: serve.Watch(opts.policy, "the policy", policy.Parse),
 		Open: (&buckets.Pool{Now: std.Now}).Reader, Release: version(), Log: serve.Log(std.Err, opts.server.Log.Value), Now: std.Now,
-		Env: environ.New(std.Env...),
+		Env: std.Env,
 	}
 	if err := cfg.Check(); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gittree/gittest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -39,7 +40,7 @@ type traced struct {
 func newTraced(t *testing.T, cache string, offline bool) *traced {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "trace")
-	s := New(Config{Cache: cache, Offline: offline, Env: append(os.Environ(), "GIT_TRACE="+file)})
+	s := New(Config{Cache: cache, Offline: offline, Env: environ.New(append(os.Environ(), "GIT_TRACE="+file)...)})
 	t.Cleanup(func() { s.Close() })
 	return &traced{s, file}
 }
@@ -139,7 +140,7 @@ func TestCacheShared(t *testing.T) {
 	cache := t.TempDir()
 	var wg sync.WaitGroup
 	for range 4 {
-		s := New(Config{Cache: cache, Env: os.Environ()})
+		s := New(Config{Cache: cache, Env: environ.New(os.Environ()...)})
 		t.Cleanup(func() { s.Close() })
 		for _, u := range []string{url, other} {
 			for _, revision := range []string{"main", "v1.0.0", "v1.1.0", "feature/x"} {

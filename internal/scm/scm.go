@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/secret"
@@ -45,8 +46,8 @@ const (
 type Client struct {
 	// Now is the time. It must be set.
 	Now func() time.Time
-	// Env are variables such as HTTPS_PROXY and those of AWS, as os.Environ returns them. Nil is none.
-	Env []string
+	// Env are variables such as HTTPS_PROXY and those of AWS.
+	Env environ.Environ
 	// Bitbucket is the address of Bitbucket Cloud's API for scmProvider, which no set can name. "" is https://api.bitbucket.org/2.0.
 	Bitbucket string
 	// AWS signs and sends requests to AWS. Nil refuses awsCodeCommit.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/outgoing"
 )
 
@@ -28,7 +27,7 @@ func (c *Client) transport(conn connection) (t *http.Transport, usable bool) {
 	if t := c.transports[key]; t != nil {
 		return t, usable
 	}
-	t = outgoing.Transport(environ.New(c.Env...))
+	t = outgoing.Transport(c.Env)
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: conn.insecure}
 	t.MaxIdleConnsPerHost, t.MaxConnsPerHost, t.ForceAttemptHTTP2, t.MaxResponseHeaderBytes = atOnce, 2*atOnce, true, 1<<20
 	if len(conn.ca) > 0 && usable {

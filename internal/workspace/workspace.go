@@ -17,6 +17,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/bucket/disk"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/fetch"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/giturl"
@@ -41,7 +42,7 @@ type Config struct {
 	// Cache is the directory where fetched content is kept; "" keeps none.
 	Cache string
 	// Env is the environment of git.
-	Env []string
+	Env environ.Environ
 	// Note is called with notes for the user.
 	Note func(line string)
 	// Foreign renders fetched sources in workers. Nil renders them in this process.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -64,7 +65,7 @@ func planner(t *testing.T, local ...gitsource.Local) (*workspace.Planner, *[]str
 	var notes []string
 	p := &workspace.Planner{
 		Repositories: workspace.New(workspace.Config{
-			Local: local, Alone: true, Guess: true, Offline: true, Env: environment(),
+			Local: local, Alone: true, Guess: true, Offline: true, Env: environ.New(environment()...),
 			Note: func(line string) { notes = append(notes, line) },
 		}),
 		Config: plan.Config{Namespace: "argocd"},
@@ -390,7 +391,7 @@ func TestSets(t *testing.T) {
 			var notes []string
 			note := func(line string) { notes = append(notes, line) }
 			c.sets.Repositories, c.sets.Note, c.sets.Warn = workspace.New(workspace.Config{
-				Alone: true, Offline: true, Env: environment(),
+				Alone: true, Offline: true, Env: environ.New(environment()...),
 				Note: note,
 			}), note, note
 			objects, err := c.sets.Render(t.Context(), strings.Fields(c.args))
