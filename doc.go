@@ -71,6 +71,7 @@
 //	internal/s3source/triggerfile logic s3-source.yaml itself
 //	internal/s3source/buckets  edge     the buckets that trigger files and commands name, each opened once
 //	internal/s3source/hook     edge     the s3 plugin as commands in an application's directory
+//	internal/cachedir          edge     directories of caches: where they are, who may write to them, files that appear complete
 //	internal/input             edge     files, directories and standard input that a user names, with limits
 //	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
 //	internal/preview           edge     argosy plan, app render, simulate, lint: from roots to a report and a verdict

@@ -196,3 +196,31 @@ func TestCacheUnusable(t *testing.T) {
 		t.Error(notes)
 	}
 }
+
+// TestCacheOfOthers: a cache that others may write to is neither read nor written, since a commit in it could be theirs.
+func TestCacheOfOthers(t *testing.T) {
+	work, url := origin(t)
+	cache := t.TempDir()
+	commit := strings.TrimSpace(gittest.Run(t, work, "rev-parse", "HEAD"))
+	filesOf(t, newTraced(t, cache, false).Source, url, commit)
+	filesOf(t, newTraced(t, cache, true).Source, url, commit)
+	if err := os.Chmod(cache, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, offline := range []bool{false, true} {
+		s := newTraced(t, cache, offline)
+		var notes []string
+		s.cfg.Note = func(line string) { notes = append(notes, line) }
+		_, err := s.Tree(t.Context(), url, commit)
+		if offline && (err == nil || !strings.Contains(err.Error(), "--offline")) || !offline && err != nil {
+			t.Errorf("offline %t: %v", offline, err)
+		}
+		if !offline && s.count(t, "fetch") != 1 {
+			t.Error("not fetched")
+		}
+		want := "the cache " + cache + " is not used: it must be a directory that belongs to this user and that nobody else may write to"
+		if diff := cmp.Diff([]string{want}, notes); diff != "" {
+			t.Errorf("offline %t (-want +got):\n%s", offline, diff)
+		}
+	}
+}

@@ -258,21 +258,6 @@ func TestParseRepo(t *testing.T) {
 	}
 }
 
-func TestCacheDir(t *testing.T) {
-	for _, c := range []struct{ own, xdg, home, want string }{
-		{"none", "/x", "/h", ""},
-		{"/own", "/x", "/h", "/own"},
-		{"", "/x", "/h", "/x/argosy"},
-		{"", "relative", "/h", "/h/.cache/argosy"},
-		{"", "", "relative", ""},
-	} {
-		env := map[string]string{"ARGOSY_CACHE_DIR": c.own, "XDG_CACHE_HOME": c.xdg, "HOME": c.home}
-		if got := workspace.CacheDir(func(name string) string { return env[name] }); got != c.want {
-			t.Errorf("%+v: got %q", c, got)
-		}
-	}
-}
-
 func TestNamedMost(t *testing.T) {
 	other := strings.ReplaceAll(application("o", "a"), url, "https://git.example.com/other.git")
 	for name, c := range map[string]struct {
