@@ -55,7 +55,7 @@
 //	internal/install           logic    what to add to an Argo CD, for each way to install one
 //	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
 //	internal/policy            logic    what Argo CD projects may make us do
-//	internal/rights            logic    whose credential may be used for which repository, and who may know which cluster
+//	internal/rights            logic    whose credential may be used for which repository, who may know which cluster and ask which API
 //	internal/archive           logic    tar and zip archives that are not trusted
 //	internal/hostile           test     hostile inputs, each in a process with little memory
 //	internal/render            logic    the engines that make Kubernetes objects: manifests, Kustomize, Helm

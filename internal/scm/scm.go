@@ -23,6 +23,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/gitremote"
+	"github.com/argosy-cd/argosy/internal/rights"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
 
@@ -99,15 +100,7 @@ type Asker struct {
 }
 
 // Target is the subject of a question, for Allow.
-type Target struct {
-	// Resource is the address of the API and below it the owner, as in https://api.github.com/acme, or configmap/NAME for a plugin and a
-	// decision.
-	Resource string
-	// Namespace is the namespace of the Secrets; "" if there are none.
-	Namespace string
-	// Role is an AWS role to assume.
-	Role string
-}
+type Target = rights.Target
 
 // Ask implements generator.APIs.
 func (a *Asker) Ask(ctx context.Context, q generator.Question) (*generator.Answer, error) {

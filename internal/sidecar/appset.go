@@ -84,9 +84,8 @@ func NewAppSet(at ArgoCD, cfg AppSetConfig) *AppSet {
 
 func (a *AppSet) engine(f appsetplugin.For) appset.Engine {
 	if a.cfg.Server != nil {
-		if !f.Admin {
-			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, and so bypasses the policy: it is only "+
-				"for applications of administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
+		if err := askerOf(f).ServerEngine(); err != nil {
+			return refusal{err}
 		}
 		return argocd.Engine{Client: a.cfg.Server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
 	}
