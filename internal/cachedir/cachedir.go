@@ -15,7 +15,8 @@ import (
 // None is the name of a directory for people who want no cache.
 const None = "none"
 
-// Find returns the directory of a cache: own, or the user's cache directory for "". It returns "" for None, and if there is no place for one.
+// Find returns the directory of a cache: own, or the user's cache directory for "". It returns "" for None, and where there is no place for
+// a cache.
 func Find(own string, env environ.Environ) string {
 	switch own {
 	case None:

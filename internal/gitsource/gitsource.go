@@ -37,8 +37,9 @@ type Config struct {
 	Env environ.Environ
 	// Note is called with a line about a decision that the user should know of, one call at a time. Nil drops them.
 	Note func(string)
-	// Cache is a directory that keeps fetched commits between runs, in a bare repository for each URL. It is made if it does
-	// not exist, may be shared by processes, and is not used if another user owns it or may write to it. "" fetches into a temporary directory that Close removes.
+	// Cache is a directory that keeps fetched commits between runs, in a bare repository for each URL. It is made if it does not exist,
+	// may be shared by processes, and is not used if another user owns it or may write to it. "" fetches into a temporary directory that
+	// Close removes.
 	Cache string
 }
 

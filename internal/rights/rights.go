@@ -78,7 +78,8 @@ type Target struct {
 }
 
 // AskAPI returns nil if generators of the application may ask an API. The policy decides about the API. Secrets of the application's
-// namespace are its own; those of Argo CD's namespace come with the permission to ask. A role of AWS may be assumed for administrators only.
+// namespace are its own; those of Argo CD's namespace come with the permission to ask. A role of AWS may be assumed for administrators
+// only.
 func (a Asker) AskAPI(t Target, argocdNamespace string) error {
 	if err := a.Policy.API(a.Parent, t.Resource); err != nil {
 		return err

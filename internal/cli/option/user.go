@@ -21,7 +21,8 @@ import (
 
 // Repositories returns the configuration to read repositories as the user, those of --repo from directories.
 func Repositories(std cli.Std, flags []string) (workspace.Config, error) {
-	cfg := workspace.Config{Cache: cachedir.Find(std.Getenv("ARGOSY_CACHE_DIR"), std.Env), Env: std.Env, Note: std.Note, Foreign: newForeign(std)}
+	cache := cachedir.Find(std.Getenv("ARGOSY_CACHE_DIR"), std.Env)
+	cfg := workspace.Config{Cache: cache, Env: std.Env, Note: std.Note, Foreign: newForeign(std)}
 	var err error
 	cfg.Local, err = workspace.ParseRepos(flags)
 	return cfg, err
