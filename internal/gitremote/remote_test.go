@@ -190,7 +190,7 @@ func TestRemote(t *testing.T) {
 	}
 	for url, want := range map[string]string{
 		"file:///etc": "not a URL", "/etc": "not a URL", "git://x/y": `scheme "git" is not supported`,
-		"ssh://git@127.0.0.1/x": "Argo CD has no SSH key for it",
+		"ssh://git@127.0.0.1/x": "with sshPrivateKey",
 	} {
 		if _, err := r.Tree(t.Context(), url, "", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", url, err)
