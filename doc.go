@@ -23,6 +23,7 @@
 //	internal/progress          data     the progress of work that takes longer than a second
 //	internal/screen            data     lines for people, and below them a part of the terminal that changes
 //	internal/secret            data     texts that are not printed
+//	internal/environ           data     the environment of a process, which is not printed
 //	internal/tree              data     a directory in memory
 //	internal/gittree           logic    the content of a Git repository at a revision: paths, patterns, versions
 //	internal/gittree/gittest   test     repositories for tests
@@ -54,7 +55,7 @@
 //	internal/install           logic    what to add to an Argo CD, for each way to install one
 //	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
 //	internal/policy            logic    what Argo CD projects may make us do
-//	internal/rights            logic    whose credential may be used for which repository, and who may know which cluster
+//	internal/rights            logic    whose credential may be used for which repository, who may know which cluster and ask which API
 //	internal/archive           logic    tar and zip archives that are not trusted
 //	internal/hostile           test     hostile inputs, each in a process with little memory
 //	internal/render            logic    the engines that make Kubernetes objects: manifests, Kustomize, Helm
@@ -70,10 +71,12 @@
 //	internal/s3source/triggerfile logic s3-source.yaml itself
 //	internal/s3source/buckets  edge     the buckets that trigger files and commands name, each opened once
 //	internal/s3source/hook     edge     the s3 plugin as commands in an application's directory
+//	internal/cachedir          edge     directories of caches: where they are, who may write to them, files that appear complete
 //	internal/input             edge     files, directories and standard input that a user names, with limits
 //	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
 //	internal/preview           edge     argosy plan, app render, simulate, lint: from roots to a report and a verdict
 //	internal/edit              edge     Applications in files of users, annotated or converted: all files or none
+//	internal/outgoing          edge     requests to servers that others may name: proxies, refused addresses, redirects
 //	internal/gitsource         edge     Git for people, by the git command: work trees, revisions, fetches
 //	internal/gitremote         edge     Git for servers, by go-git, with Argo CD's credentials
 //	internal/fetch             edge     charts, artifacts and files from elsewhere, kept by digest

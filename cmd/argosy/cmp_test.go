@@ -18,6 +18,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket/buckettest"
 	"github.com/argosy-cd/argosy/internal/cmp/cmptest"
+	"github.com/argosy-cd/argosy/internal/environ"
 )
 
 // lines keeps what is written, and tells about lines that match.
@@ -57,7 +58,7 @@ func startCmp(t *testing.T, env []string, args ...string) (dir, address string, 
 	work := t.TempDir()
 	go func() {
 		args := append([]string{"cmp", "--socket-dir", dir, "--work-dir", work, "--listen", "127.0.0.1:0"}, args...)
-		done <- execute(ctx, stdio{Out: io.Discard, Err: log, Env: env, Now: time.Now}, args)
+		done <- execute(ctx, stdio{Out: io.Discard, Err: log, Env: environ.New(env...), Now: time.Now}, args)
 		w.Close()
 	}()
 	found := make(chan string, 1)

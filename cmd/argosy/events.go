@@ -69,6 +69,7 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	cfg := eventserver.Config{
 		Secrets: opts.secrets, Topics: opts.topics, Queues: opts.queues, Policy: serve.Watch(opts.policy, "the policy", policy.Parse),
 		Open: (&buckets.Pool{Now: std.Now}).Reader, Release: version(), Log: serve.Log(std.Err, opts.server.Log.Value), Now: std.Now,
+		Env: std.Env,
 	}
 	if err := cfg.Check(); err != nil {
 		return err

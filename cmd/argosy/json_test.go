@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/hostile"
 )
 
@@ -161,7 +162,7 @@ func jsonOutputs(t *testing.T) map[string][][]byte {
 	out := map[string][][]byte{}
 	run := func(section string, args ...string) {
 		var stdout, stderr bytes.Buffer
-		code := execute(context.Background(), stdio{Out: &stdout, Err: &stderr, Env: os.Environ()}, append(args, "--offline", "-o", "json"))
+		code := execute(context.Background(), stdio{Out: &stdout, Err: &stderr, Env: environ.New(os.Environ()...)}, append(args, "--offline", "-o", "json"))
 		if code != exitDone && code != exitFound {
 			t.Fatalf("%v: exit code %d: %s", args, code, stderr.String())
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/textdiff"
@@ -126,7 +127,7 @@ func TestHook(t *testing.T) {
 	}
 	for failOn, want := range map[string]int{"error": exitDone, "warning": exitFound} {
 		var out, talk bytes.Buffer
-		code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: os.Environ()}, append(entry[1:], "--exists", "all", "--fail-on", failOn))
+		code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: environ.New(os.Environ()...)}, append(entry[1:], "--exists", "all", "--fail-on", failOn))
 		if code != want || !strings.Contains(out.String(), "[retry-for-ever]") {
 			t.Errorf("--fail-on %s: exit code %d: %s%s", failOn, code, out.String(), talk.String())
 		}

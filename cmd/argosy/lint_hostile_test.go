@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/hostile"
 )
 
@@ -38,7 +39,7 @@ func lintHostile(t *testing.T, text string, args ...string) (dir string, code in
 
 func lintAgain(args ...string) (code int, out, talk string) {
 	var o, e bytes.Buffer
-	code = execute(context.Background(), stdio{Out: &o, Err: &e, Env: os.Environ()}, append([]string{
+	code = execute(context.Background(), stdio{Out: &o, Err: &e, Env: environ.New(os.Environ()...)}, append([]string{
 		"lint", "--offline", "--exists", "all", "--fail-on", "never", "--repo", "https://git.example.com/cluster=.", "root.yaml",
 	}, args...))
 	return code, o.String(), e.String()

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/textdiff"
@@ -146,7 +147,7 @@ func commitBefore(t *testing.T, files []txtar.File) {
 func lintRun(t *testing.T, args ...string) []string {
 	t.Helper()
 	var out, talk bytes.Buffer
-	if code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: os.Environ()}, args); code != 0 {
+	if code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: environ.New(os.Environ()...)}, args); code != 0 {
 		t.Fatalf("exit code %d: %s", code, talk.String())
 	}
 	var report struct {
@@ -250,7 +251,7 @@ func TestLintCluster(t *testing.T) {
 	}
 	for file, want := range map[string][]string{clusterRoot: {"set-does-not-gate"}, plugin: nil} {
 		var out, talk bytes.Buffer
-		if code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: os.Environ()}, []string{
+		if code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: environ.New(os.Environ()...)}, []string{
 			"lint", "--offline", "-o", "json", "--fail-on", "never", "--repo", clusterURL + "=../../examples/cluster", file,
 		}); code != 0 {
 			t.Fatal(talk.String())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/cli/option"
+	"github.com/argosy-cd/argosy/internal/environ"
 )
 
 func main() {
@@ -50,7 +51,7 @@ func run() int {
 // process returns the streams, the environment and the clock of this process.
 func process() stdio {
 	return stdio{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Now: time.Now,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environ.New(os.Environ()...), Now: time.Now,
 		Terminal: cli.IsTerminal(os.Stderr), Size: cli.Size(os.Stdout), Quiet: cli.Quiet,
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/environ"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 // TestPlanSVG draws the example.
 func TestPlanSVG(t *testing.T) {
 	var out, talk bytes.Buffer
-	if code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: os.Environ()},
+	if code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: environ.New(os.Environ()...)},
 		[]string{"plan", "--offline", "-o", "svg", "--repo", clusterURL + "=../../examples/cluster", clusterRoot}); code != 0 {
 		t.Fatal(talk.String())
 	}
@@ -60,7 +62,7 @@ func TestPlanExample(t *testing.T) {
 	}
 	for name, file := range map[string]string{"stock": clusterRoot, "plugin": plugin} {
 		var out, talk bytes.Buffer
-		if code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: os.Environ()},
+		if code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: environ.New(os.Environ()...)},
 			[]string{"plan", "--offline", "--repo", clusterURL + "=../../examples/cluster", file}); code != 0 {
 			t.Fatal(talk.String())
 		}

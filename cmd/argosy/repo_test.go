@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket/buckettest"
+	"github.com/argosy-cd/argosy/internal/environ"
 )
 
 // TestRepoTLS fetches with Git over TLS, with a user, and takes a certificate that is renewed.
@@ -74,7 +75,7 @@ func TestRepoTLS(t *testing.T) {
 	reader, writer := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
-	std := stdio{Out: io.Discard, Err: writer, Env: []string{"ARGOSY_CACHE_DIR=none"}, Now: time.Now}
+	std := stdio{Out: io.Discard, Err: writer, Env: environ.New("ARGOSY_CACHE_DIR=none"), Now: time.Now}
 	go func() {
 		ended <- execute(ctx, std, []string{
 			"repo", "--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile, "--users",
@@ -133,10 +134,10 @@ func TestRepo(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
-	std := stdio{Out: io.Discard, Err: writer, Env: []string{
-		"APPSET_REFRESH_INTERVAL=1h", "ARGOSY_POLICY=" + policy,
+	std := stdio{Out: io.Discard, Err: writer, Env: environ.New(
+		"APPSET_REFRESH_INTERVAL=1h", "ARGOSY_POLICY="+policy,
 		"ARGOSY_CACHE_DIR=none",
-	}, Now: time.Now}
+	), Now: time.Now}
 	go func() {
 		ended <- execute(ctx, std, []string{"repo", "--listen", "127.0.0.1:0", "--anonymous-buckets", "--log-format", "json"})
 	}()

@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -40,7 +41,7 @@ func newRepos(t *testing.T, names ...string) *repos {
 		r.git(r.dir, "clone", "--quiet", "--bare", name, name+".git")
 		local = append(local, gitsource.Local{URL: "https://git.example.com/" + name, Path: filepath.Join(r.dir, name+".git")})
 	}
-	r.source = gitsource.New(gitsource.Config{Local: local, Offline: true, Env: os.Environ()})
+	r.source = gitsource.New(gitsource.Config{Local: local, Offline: true, Env: environ.New(os.Environ()...)})
 	t.Cleanup(func() { r.source.Close() })
 	return r
 }

@@ -78,15 +78,12 @@ type token struct {
 	secure bool
 }
 
-// minToken is the minimum length of a token in bytes, against guessing.
-const minToken = 16
-
 // WithToken lets in viewers that know the token in a file, which is read again when it changes. Secure says that the server has TLS.
 func WithToken(file string, secure bool) (Access, error) {
 	t := &token{secure: secure, file: serve.Watch(file, "the token", func(name string, data []byte) (secret.Text, error) {
 		text := strings.TrimSpace(string(data))
-		if len(text) < minToken || strings.ContainsAny(text, "\r\n") {
-			return secret.Text{}, fmt.Errorf("%s must have one line with a token of at least %d characters", name, minToken)
+		if len(text) < secret.MinLength || strings.ContainsAny(text, "\r\n") {
+			return secret.Text{}, fmt.Errorf("%s must have one line with a token of at least %d characters", name, secret.MinLength)
 		}
 		return secret.New(text), nil
 	})}
@@ -97,10 +94,10 @@ func WithToken(file string, secure bool) (Access, error) {
 const cookie = "argosy-board"
 
 // session is the cookie for viewers that gave the token. It does not reveal the token, and is invalid once the token changes.
-func session(token secret.Text) string {
+func session(token secret.Text) secret.Text {
 	mac := hmac.New(sha256.New, []byte(token.Reveal()))
 	mac.Write([]byte("argosy board session"))
-	return hex.EncodeToString(mac.Sum(nil))
+	return secret.New(hex.EncodeToString(mac.Sum(nil)))
 }
 
 // Viewer implements Access.
@@ -109,19 +106,13 @@ func (t *token) Viewer(r *http.Request) (Viewer, error) {
 	if err != nil {
 		return Viewer{}, err
 	}
-	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && equal(given, want.Reveal()) {
+	if given, ok := secret.Bearer(r.Header.Get("Authorization")); ok && want.Is(given) {
 		return Viewer{}, nil
 	}
-	if c, err := r.Cookie(cookie); err == nil && equal(c.Value, session(want)) {
+	if c, err := r.Cookie(cookie); err == nil && session(want).Is(c.Value) {
 		return Viewer{}, nil
 	}
 	return Viewer{}, DeniedError{"token", "a token is needed"}
-}
-
-// equal compares in constant time, whatever the lengths.
-func equal(a, b string) bool {
-	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return hmac.Equal(x[:], y[:])
 }
 
 // Login implements Login.
@@ -137,12 +128,12 @@ func (t *token) Login(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the token cannot be read now", http.StatusServiceUnavailable)
 		return
 	}
-	if !equal(strings.TrimSpace(body.Token), want.Reveal()) {
+	if !want.Is(strings.TrimSpace(body.Token)) {
 		http.Error(w, "wrong token", http.StatusUnauthorized)
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookie, Value: session(want), Path: "/", HttpOnly: true, Secure: t.secure, SameSite: http.SameSiteStrictMode,
+		Name: cookie, Value: session(want).Reveal(), Path: "/", HttpOnly: true, Secure: t.secure, SameSite: http.SameSiteStrictMode,
 	})
 	w.WriteHeader(http.StatusNoContent)
 }

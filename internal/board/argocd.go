@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argocd"
 	"github.com/argosy-cd/argosy/internal/board/scene"
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // Lister lists the Applications that the owner of a token may see.
@@ -22,8 +23,8 @@ type Lister interface {
 	Applications(ctx context.Context, token string) ([]argo.Ref, error)
 }
 
-// rights is an Access for viewers who have signed in to Argo CD. They see the Applications that they may see there.
-type rights struct {
+// signedIn is an Access for viewers who have signed in to Argo CD. They see the Applications that they may see there.
+type signedIn struct {
 	argocd Lister
 	now    func() time.Time
 
@@ -50,11 +51,11 @@ const maxAsking = 10 * time.Second
 // WithArgoCD lets in viewers with a token of Argo CD: in the header Authorization, or in the cookie of its page, which browsers send if
 // both pages have one host.
 func WithArgoCD(l Lister, now func() time.Time) Access {
-	return &rights{argocd: l, now: now, known: map[[sha256.Size]byte]known{}}
+	return &signedIn{argocd: l, now: now, known: map[[sha256.Size]byte]known{}}
 }
 
 // Viewer implements Access.
-func (a *rights) Viewer(r *http.Request) (Viewer, error) {
+func (a *signedIn) Viewer(r *http.Request) (Viewer, error) {
 	token := argoToken(r)
 	if token == "" {
 		return Viewer{}, DeniedError{"argocd", "sign in to Argo CD first"}
@@ -70,7 +71,7 @@ func (a *rights) Viewer(r *http.Request) (Viewer, error) {
 }
 
 // Client implements counted: viewers behind one proxy are told apart by their tokens, if Argo CD accepts them.
-func (a *rights) Client(r *http.Request) string {
+func (a *signedIn) Client(r *http.Request) string {
 	id := sha256.Sum256([]byte(argoToken(r)))
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +82,7 @@ func (a *rights) Client(r *http.Request) string {
 }
 
 // may asks Argo CD, and remembers the answer for a short time.
-func (a *rights) may(ctx context.Context, token string) (known, error) {
+func (a *signedIn) may(ctx context.Context, token string) (known, error) {
 	id := sha256.Sum256([]byte(token))
 	a.mu.Lock()
 	k, ok := a.known[id]
@@ -124,8 +125,8 @@ const maxParts = 40
 
 // argoToken is the token of a request, "" if it has none.
 func argoToken(r *http.Request) string {
-	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return strings.TrimSpace(token)
+	if token, ok := secret.Bearer(r.Header.Get("Authorization")); ok {
+		return token
 	}
 	first, err := r.Cookie(argoCookie)
 	if err != nil {

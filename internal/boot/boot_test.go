@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/boot"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/follow"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/health"
@@ -83,7 +84,7 @@ func newBoot(t *testing.T, files map[string]string) *booted {
 	}
 	planner := &workspace.Planner{
 		Repositories: workspace.New(workspace.Config{
-			Local: []gitsource.Local{{URL: url, Path: dir}}, Alone: true, Offline: true, Env: os.Environ(), Note: func(string) {},
+			Local: []gitsource.Local{{URL: url, Path: dir}}, Alone: true, Offline: true, Env: environ.New(os.Environ()...), Note: func(string) {},
 		}),
 		Config: plan.Config{Namespace: "argocd"},
 	}

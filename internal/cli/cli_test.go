@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
@@ -89,7 +90,7 @@ func TestLine(t *testing.T) {
 
 func TestDumb(t *testing.T) {
 	for term, want := range map[string]bool{"TERM=xterm": false, "TERM=dumb": true, "TERM=": true, "OTHER=xterm": true} {
-		if got := (cli.Std{Env: []string{term}}).Dumb(); got != want {
+		if got := (cli.Std{Env: environ.New(term)}).Dumb(); got != want {
 			t.Errorf("%s: %v", term, got)
 		}
 	}

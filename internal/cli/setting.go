@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,16 +33,6 @@ func (t Settings) Usage(flag string) string {
 	for _, s := range t {
 		if s.Flag == flag {
 			return s.Usage + " ($" + s.Variable + ")"
-		}
-	}
-	return ""
-}
-
-// Getenv returns a variable of an environment, "" if it is not set. The last one counts.
-func Getenv(env []string, name string) string {
-	for _, v := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
 		}
 	}
 	return ""

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/environ"
 )
 
 // Std holds the inputs and outputs of a command: data goes to Out, messages to Err.
 type Std struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Env      []string
+	Env      environ.Environ
 	Now      func() time.Time
 	Terminal bool // Err is a terminal
 	// Size returns the size of the terminal Out. Nil means that Out is no terminal.
@@ -22,7 +24,7 @@ type Std struct {
 }
 
 // Getenv returns a variable of the environment, "" if it is not set.
-func (s Std) Getenv(name string) string { return Getenv(s.Env, name) }
+func (s Std) Getenv(name string) string { return s.Env.Get(name) }
 
 // Dumb reports whether the terminal supports only plain lines.
 func (s Std) Dumb() bool { return s.Getenv("TERM") == "" || s.Getenv("TERM") == "dumb" }

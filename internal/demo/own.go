@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -26,7 +27,7 @@ type Own struct {
 	Local []gitsource.Local
 	// Roots are the files of the roots, here or in one of the directories. None are found by Find.
 	Roots []string
-	Env   []string
+	Env   environ.Environ
 	Note  func(line string)
 
 	// Named returns the URL that Applications in a directory name for it, "" if there is none.

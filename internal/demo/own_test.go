@@ -11,6 +11,7 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -67,7 +68,7 @@ func own(t *testing.T) (Own, *[]string) {
 	put(t, filepath.Join(dir, "root.yaml"), testFiles["root.yaml"])
 	return Own{
 		Local:   []gitsource.Local{{Path: dir}},
-		Env:     os.Environ(),
+		Env:     environ.New(os.Environ()...),
 		Note:    func(line string) { *notes = append(*notes, line) },
 		Named:   func([]string, []tree.File) string { return testURL },
 		ReadDir: func(string) ([]tree.File, error) { return []tree.File{{Name: "cm.yaml"}}, nil },

@@ -2,15 +2,12 @@ package events
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -191,7 +188,7 @@ func (r *Receiver) secret(req *http.Request) error {
 		given = password
 	} else if header := req.Header.Get("Authorization"); header != "" {
 		given = header
-		if scheme, token, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		if token, ok := secret.Bearer(header); ok {
 			given = token
 		}
 	}
@@ -199,13 +196,11 @@ func (r *Receiver) secret(req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	got := sha256.Sum256([]byte(given))
-	known := 0
+	known := false
 	for _, s := range secrets {
-		want := sha256.Sum256([]byte(s.Reveal()))
-		known |= subtle.ConstantTimeCompare(got[:], want[:])
+		known = s.Is(given) || known
 	}
-	if known == 0 {
+	if !known {
 		return fmt.Errorf("%w: it does not have the secret", ErrSender)
 	}
 	return nil

@@ -13,9 +13,11 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/s3/queue"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/events"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/metrics"
+	"github.com/argosy-cd/argosy/internal/outgoing"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/refresher"
@@ -40,6 +42,8 @@ type Config struct {
 	Release string
 	Log     *slog.Logger
 	Now     func() time.Time
+	// Env has the proxies for SNS and for trigger repositories.
+	Env environ.Environ
 }
 
 // Check refuses settings without an event source.
@@ -97,7 +101,8 @@ func (s *server) receives(cfg Config) (*events.Receiver, error) {
 		r.Secrets = file.Current
 	}
 	if len(cfg.Topics) > 0 {
-		r.SNS = &events.SNS{Topics: cfg.Topics, Client: &http.Client{Timeout: 10 * time.Second}, Now: cfg.Now}
+		client := &http.Client{Timeout: 10 * time.Second, Transport: outgoing.Transport(cfg.Env)}
+		r.SNS = &events.SNS{Topics: cfg.Topics, Client: client, Now: cfg.Now}
 	}
 	return r, nil
 }
@@ -108,7 +113,7 @@ func (s *server) run(ctx context.Context, cfg Config, web serve.Config) error {
 	var group sync.WaitGroup
 	r := refresher.Config{
 		Settings: cfg.Refresh, API: cfg.API, Open: cfg.Open, Policy: cfg.Policy.Current, Log: s.log, Metrics: s.registry, Now: cfg.Now,
-		Hinted: true,
+		Env: cfg.Env, Hinted: true,
 	}
 	// A message that is received too early is hidden in the queue for a while, so listeners start when Applications are known.
 	r.Ready = sync.OnceFunc(func() {
@@ -159,15 +164,12 @@ func (s *server) observe(e events.Event) {
 	s.log.Info("notification", fields...)
 }
 
-// minSecret is the minimum length of a secret in bytes, against guessing.
-const minSecret = 16
-
 // parseSecrets reads a secret from each line.
 func parseSecrets(file string, data []byte) ([]secret.Text, error) {
 	var out []secret.Text
 	for i, line := range strings.Split(strings.TrimRight(string(data), "\r\n"), "\n") {
-		if line = strings.TrimSpace(line); len(line) < minSecret {
-			return nil, fmt.Errorf("%s:%d: a secret must have %d characters or more", file, i+1, minSecret)
+		if line = strings.TrimSpace(line); len(line) < secret.MinLength {
+			return nil, fmt.Errorf("%s:%d: a secret must have %d characters or more", file, i+1, secret.MinLength)
 		}
 		out = append(out, secret.New(line))
 	}

@@ -4,14 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/argosy-cd/argosy/internal/cachedir"
 )
 
 // cache is a directory that any number of processes share:
@@ -98,21 +98,13 @@ func (c *cache) keyPath(kind string, key []string) string {
 	return filepath.Join(c.dir, kind, hex.EncodeToString(sum[:])+".json")
 }
 
-// open creates the directory when it is first needed, and reports whether it can be used. References in it are trusted, so no other user
-// may write to it.
+// open creates the directory when it is first needed, and reports whether it can be used. References in it are trusted.
 func (c *cache) open() bool {
 	c.opened.Do(func() {
 		if c.dir == "" {
 			return
 		}
-		err := os.MkdirAll(c.dir, 0o700)
-		if err == nil {
-			var info os.FileInfo
-			info, err = os.Stat(c.dir)
-			if err == nil && info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows" {
-				err = errors.New("other users may write to it")
-			}
-		}
+		err := cachedir.Open(c.dir)
 		for _, kind := range []string{"blobs", "refs", "indexes"} {
 			if err == nil {
 				err = os.MkdirAll(filepath.Join(c.dir, kind), 0o700)
@@ -146,27 +138,9 @@ func (c *cache) write(path string, data []byte) {
 	if path == "" || !c.open() {
 		return
 	}
-	if err := writeAtomically(path, data); err != nil {
+	if err := cachedir.Write(path, data); err != nil {
 		c.note(fmt.Sprintf("writing to the cache %s: %v", c.dir, err))
 	}
-}
-
-func writeAtomically(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "new-")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-	return err
 }
 
 func digestOf(data []byte, want string) bool { return strings.EqualFold(digest(data), want) }

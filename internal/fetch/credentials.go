@@ -15,6 +15,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
+	"github.com/argosy-cd/argosy/internal/environ"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
@@ -22,39 +24,29 @@ import (
 // maxConfig bounds the user's own configuration files.
 const maxConfig = 4 << 20
 
-// environment is an environment by name.
-type environment map[string]string
-
-func parseEnvironment(env []string) environment {
-	out := environment{}
-	for _, kv := range env {
-		if name, value, ok := strings.Cut(kv, "="); ok {
-			out[name] = value
-		}
-	}
-	return out
-}
+// environment knows where an environment has the files of other programs.
+type environment struct{ environ.Environ }
 
 func (e environment) home() string {
 	if runtime.GOOS == "windows" {
-		return e["USERPROFILE"]
+		return e.Get("USERPROFILE")
 	}
-	return e["HOME"]
+	return e.Get("HOME")
 }
 
 // helmConfig returns the path of one of Helm's configuration files, "" without a home.
 func (e environment) helmConfig(variable string, name ...string) string {
-	if e[variable] != "" {
-		return e[variable]
+	if e.Get(variable) != "" {
+		return e.Get(variable)
 	}
 	var dir string
 	switch {
-	case e["HELM_CONFIG_HOME"] != "":
-		dir = e["HELM_CONFIG_HOME"]
-	case e["XDG_CONFIG_HOME"] != "":
-		dir = filepath.Join(e["XDG_CONFIG_HOME"], "helm")
-	case runtime.GOOS == "windows" && e["APPDATA"] != "":
-		dir = filepath.Join(e["APPDATA"], "helm")
+	case e.Get("HELM_CONFIG_HOME") != "":
+		dir = e.Get("HELM_CONFIG_HOME")
+	case e.Get("XDG_CONFIG_HOME") != "":
+		dir = filepath.Join(e.Get("XDG_CONFIG_HOME"), "helm")
+	case runtime.GOOS == "windows" && e.Get("APPDATA") != "":
+		dir = filepath.Join(e.Get("APPDATA"), "helm")
 	case e.home() == "":
 		return ""
 	case runtime.GOOS == "darwin":
@@ -66,8 +58,8 @@ func (e environment) helmConfig(variable string, name ...string) string {
 }
 
 func (e environment) dockerConfig() string {
-	if e["DOCKER_CONFIG"] != "" {
-		return filepath.Join(e["DOCKER_CONFIG"], "config.json")
+	if e.Get("DOCKER_CONFIG") != "" {
+		return filepath.Join(e.Get("DOCKER_CONFIG"), "config.json")
 	}
 	if e.home() == "" {
 		return ""
@@ -155,7 +147,7 @@ func (f *Fetcher) helmRepositoryFor(u *url.URL) (*helmRepository, error) {
 	longest := -1
 	for i := range all {
 		e, err := url.Parse(all[i].URL)
-		if err != nil || origin(e) != origin(u) {
+		if err != nil || giturl.Origin(e) != giturl.Origin(u) {
 			continue
 		}
 		prefix := strings.TrimRight(e.Path, "/")
@@ -168,7 +160,7 @@ func (f *Fetcher) helmRepositoryFor(u *url.URL) (*helmRepository, error) {
 
 // readNetrc reads the user's netrc: host to login. A file that cannot be read is none.
 func (f *Fetcher) readNetrc() map[string]login {
-	path := f.env["NETRC"]
+	path := f.env.Get("NETRC")
 	if path == "" && f.env.home() != "" {
 		path = filepath.Join(f.env.home(), ".netrc")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
@@ -71,7 +72,7 @@ func TestRepositoriesYAML(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newRepository(t, "app 1.0.0")
 			s.private("u", "hunter2")
-			f := newFetcher(t, Config{Env: homeWith(t, map[string]string{file: tt.entry(s.URL)})})
+			f := newFetcher(t, Config{Env: environ.New(homeWith(t, map[string]string{file: tt.entry(s.URL)})...)})
 			_, err := f.Chart(t.Context(), tt.asked(s.URL), "app", "1.0.0")
 			if tt.denied {
 				wantError(t, err, `fetching chart "app" 1.0.0 from `+s.URL+"/stable: index.yaml: 401 Unauthorized")
@@ -90,14 +91,14 @@ func TestRepositoriesPath(t *testing.T) {
 		"":                             {"PATH=/bin"},
 		"/d/registry/repositories.yml": {"HELM_REPOSITORY_CONFIG=/d/registry/repositories.yml"},
 	} {
-		if got := New(Config{Env: env}).repositoriesPath(); got != filepath.FromSlash(want) {
+		if got := New(Config{Env: environ.New(env...)}).repositoriesPath(); got != filepath.FromSlash(want) {
 			t.Errorf("%v: got %s, want %s", env, got, want)
 		}
 	}
 }
 
 func TestBrokenRepositoriesYAML(t *testing.T) {
-	f := newFetcher(t, Config{Env: homeWith(t, map[string]string{".config/helm/repositories.yaml": "repositories: hunter2"})})
+	f := newFetcher(t, Config{Env: environ.New(homeWith(t, map[string]string{".config/helm/repositories.yaml": "repositories: hunter2"})...)})
 	_, err := f.Chart(t.Context(), "https://127.0.0.1:1", "app", "1.0.0")
 	wantError(t, err, "repositories.yaml: not a list of Helm repositories")
 }
@@ -125,7 +126,7 @@ func TestCredentialsStay(t *testing.T) {
 			if all {
 				entry += "  pass_credentials_all: true\n"
 			}
-			f := newFetcher(t, Config{Env: homeWith(t, map[string]string{".config/helm/repositories.yaml": entry})})
+			f := newFetcher(t, Config{Env: environ.New(homeWith(t, map[string]string{".config/helm/repositories.yaml": entry})...)})
 			for _, version := range []string{"1.0.0", "2.0.0"} {
 				if _, err := f.Chart(t.Context(), s.URL, "app", version); err != nil {
 					t.Fatal(err)
@@ -173,7 +174,7 @@ func TestTLS(t *testing.T) {
 			file := filepath.Join(strings.TrimPrefix(env[0], "HOME="), "ca.pem")
 			more := homeWith(t, map[string]string{"r.yaml": entryYAML("x", s.URL, strings.ReplaceAll(tt.more, "CA", file))})
 			env = append(env, "HELM_REPOSITORY_CONFIG="+filepath.Join(strings.TrimPrefix(more[0], "HOME="), "r.yaml"))
-			_, err := newFetcher(t, Config{Env: env}).Chart(t.Context(), s.URL+"/stable", "app", "1.0.0")
+			_, err := newFetcher(t, Config{Env: environ.New(env...)}).Chart(t.Context(), s.URL+"/stable", "app", "1.0.0")
 			if tt.want != "" {
 				wantError(t, err, tt.want)
 			} else if err != nil {
@@ -192,7 +193,7 @@ func TestNetrc(t *testing.T) {
 	s := newRepository(t, "app 1.0.0")
 	s.private("u", "hunter2")
 	env := homeWith(t, map[string]string{".netrc": "machine other login x password y\nmachine 127.0.0.1\n  login u\n  password hunter2\n"})
-	if _, err := newFetcher(t, Config{Env: env}).Chart(t.Context(), s.URL+"/stable", "app", "1.0.0"); err != nil {
+	if _, err := newFetcher(t, Config{Env: environ.New(env...)}).Chart(t.Context(), s.URL+"/stable", "app", "1.0.0"); err != nil {
 		t.Error(err)
 	}
 	got := parseNetrc("machine a login b password c account d machine a login e macdef x login y default login f password g machine h password")
@@ -220,7 +221,7 @@ func TestPasswordOfDigits(t *testing.T) {
 func TestProxy(t *testing.T) {
 	s := newServer(t)
 	s.serve("/x", []byte("by way of the proxy"))
-	f := newFetcher(t, Config{Env: []string{"http_proxy=" + s.URL}})
+	f := newFetcher(t, Config{Env: environ.New("http_proxy=" + s.URL)})
 	data, err := f.File(t.Context(), "http://charts.example.invalid/x")
 	if err != nil || string(data) != "by way of the proxy" {
 		t.Errorf("%q, %v", data, err)

@@ -22,6 +22,7 @@ import (
 
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -48,9 +49,9 @@ type Config struct {
 	// cache and the network. Archives below a first folder with a dot in its name, such as charts.jetstack.io, are used for
 	// repositories on that host only. "" is none.
 	Charts string
-	// Env is the environment, as os.Environ returns it: home, proxies, and where the files of Helm, Docker and netrc are.
-	// Nil is empty: no credentials, no proxies.
-	Env []string
+	// Env is the environment: home, proxies, and where the files of Helm, Docker and netrc are. Its zero value has no
+	// credentials and no proxies.
+	Env environ.Environ
 	// Note is called with progress lines, such as "fetching chart cert-manager 1.19.1 from https://charts.jetstack.io". Calls
 	// do not overlap. Nil drops them.
 	Note func(string)
@@ -97,7 +98,7 @@ type Fetcher struct {
 
 // New returns a Fetcher. It reads and requests nothing yet.
 func New(cfg Config) *Fetcher {
-	f := &Fetcher{cfg: cfg, env: parseEnvironment(cfg.Env), noted: map[string]bool{}}
+	f := &Fetcher{cfg: cfg, env: environment{cfg.Env}, noted: map[string]bool{}}
 	f.cache.dir, f.cache.note = cfg.Dir, f.noteOnce
 	f.base = defaultTransport(cfg.Env)
 	if cfg.Client != nil && cfg.Client.Transport != nil {

@@ -159,20 +159,31 @@ func TestDamagedCache(t *testing.T) {
 	}
 }
 
-// TestUnsafeCache: a directory that others may write to is not believed.
+// TestUnsafeCache: a directory that others own or may write to is not believed.
 func TestUnsafeCache(t *testing.T) {
-	s := newRepository(t, "app 1.0.0")
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
+	for name, change := range map[string]func(dir string) error{
+		"mode":  func(dir string) error { return os.Chmod(dir, 0o777) },
+		"owner": func(dir string) error { return os.Chown(dir, 65534, -1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := change(dir); err != nil {
+				t.Skip(err) // only root gives directories away
+			}
+			testUnsafeCache(t, dir)
+		})
 	}
+}
+
+func testUnsafeCache(t *testing.T, dir string) {
+	s := newRepository(t, "app 1.0.0")
 	var notes []string
 	f := newFetcher(t, Config{Dir: dir, Note: func(line string) { notes = append(notes, line) }})
 	if _, err := f.Chart(t.Context(), s.URL+"/stable", "app", "1.0.0"); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"the cache " + dir + " is not used: other users may write to it",
+		"the cache " + dir + " is not used: it must be a directory that belongs to this user and that nobody else may write to",
 		"fetching the index of " + s.URL + "/stable", "fetching chart app 1.0.0 from " + s.URL + "/stable",
 	}
 	if diff := cmp.Diff(want, notes); diff != "" {

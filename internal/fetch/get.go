@@ -12,8 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
 
@@ -93,19 +93,10 @@ type originTransport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t originTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if origin(req.URL) == t.origin {
+	if giturl.Origin(req.URL) == t.origin {
 		return t.own.RoundTrip(req)
 	}
 	return t.other.RoundTrip(req)
-}
-
-// origin returns the scheme, host and port that a credential belongs to.
-func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return strings.ToLower(u.Scheme+"://"+u.Hostname()) + ":" + port
 }
 
 // request has the options of a GET besides its URL.
@@ -169,7 +160,7 @@ func (f *Fetcher) loginFor(a *access, u *url.URL) login {
 		password, _ := u.User.Password()
 		return login{u.User.Username(), secret.New(password)}
 	}
-	if a.login != (login{}) && (a.all || origin(u) == a.origin) {
+	if a.login != (login{}) && (a.all || giturl.Origin(u) == a.origin) {
 		return a.login
 	}
 	if u.Scheme == "https" || f.plain(u.Host) {

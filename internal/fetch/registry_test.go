@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/archive"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -244,7 +245,7 @@ func TestRegistryCredentials(t *testing.T) {
 			r := newRegistry(t)
 			r.push("charts/app", "1.0.0", chartType, packed(t, "app", "1.0.0"))
 			r.user, r.password = "u", "hunter2"
-			_, err := newFetcher(t, Config{Env: homeWith(t, tt.files(r.host()))}).Chart(t.Context(), r.host()+"/charts", "app", "1.0.0")
+			_, err := newFetcher(t, Config{Env: environ.New(homeWith(t, tt.files(r.host()))...)}).Chart(t.Context(), r.host()+"/charts", "app", "1.0.0")
 			if tt.want != "" {
 				wantError(t, err, `fetching chart "app" 1.0.0 from oci://`+r.host()+"/charts: ", tt.want)
 			} else if err != nil {
@@ -265,7 +266,7 @@ func TestCredentialHelper(t *testing.T) {
 	r.push("charts/app", "1.0.0", chartType, packed(t, "app", "1.0.0"))
 	r.user, r.password = "u", "hunter2"
 	env := homeWith(t, map[string]string{".docker/config.json": fmt.Sprintf(`{"credHelpers":{%q:"argosy-test"}}`, r.host())})
-	if _, err := newFetcher(t, Config{Env: env}).Chart(t.Context(), r.host()+"/charts", "app", "1.0.0"); err != nil {
+	if _, err := newFetcher(t, Config{Env: environ.New(env...)}).Chart(t.Context(), r.host()+"/charts", "app", "1.0.0"); err != nil {
 		t.Error(err)
 	}
 }

@@ -58,7 +58,7 @@ func (f *Fetcher) repository(spelled string) (*repository, error) {
 	}
 	u.User, u.Fragment, u.Host = nil, "", strings.ToLower(u.Host)
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
-	repo.parsed, repo.host, repo.origin = u, u.Host, origin(u)
+	repo.parsed, repo.host, repo.origin = u, u.Host, giturl.Origin(u)
 	repo.url = strings.TrimSuffix(giturl.Redact(u.String()), "/")
 	if repo.oci {
 		return repo, nil

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/archive"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -162,8 +163,8 @@ func newRepository(t testing.TB, charts ...string) *server {
 // newFetcher returns a Fetcher with a home of its own that does not wait between attempts.
 func newFetcher(t testing.TB, cfg Config) *Fetcher {
 	t.Helper()
-	if cfg.Env == nil {
-		cfg.Env = []string{"HOME=" + t.TempDir()}
+	if cfg.Env == (environ.Environ{}) {
+		cfg.Env = environ.New("HOME=" + t.TempDir())
 	}
 	f := New(cfg)
 	f.wire.wait = func(context.Context, time.Duration) bool { return true }

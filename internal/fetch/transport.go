@@ -14,7 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/argosy-cd/argosy/internal/gitremote"
+	"github.com/argosy-cd/argosy/internal/environ"
+	"github.com/argosy-cd/argosy/internal/outgoing"
 )
 
 const userAgent = "argosy"
@@ -31,54 +32,20 @@ var (
 )
 
 // defaultTransport has timeouts for everything before the answer; package fetch bounds the answer itself.
-func defaultTransport(env []string) *http.Transport {
-	return &http.Transport{
-		Proxy:               gitremote.Proxy(env),
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: NotLinkLocal}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
-		IdleConnTimeout:     30 * time.Second,
-		MaxIdleConnsPerHost: atOnce,
-		ForceAttemptHTTP2:   true,
-		// An archive that a server also labels as gzip-encoded must stay packed.
-		DisableCompression: true,
-	}
-}
-
-// NotLinkLocal refuses addresses of the link, where clouds serve the credentials of a machine: the repository that names the URL may be a
-// stranger's.
-func NotLinkLocal(_, address string, _ syscall.RawConn) error {
-	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Unmap().IsLinkLocalUnicast() {
-		return fmt.Errorf("%s is a link-local address, from which nothing is fetched", a.Addr())
-	}
-	return nil
+func defaultTransport(env environ.Environ) *http.Transport {
+	t := outgoing.Transport(env)
+	t.MaxIdleConnsPerHost, t.ForceAttemptHTTP2 = atOnce, true
+	t.DisableCompression = true // an archive that a server also labels as gzip-encoded must stay packed
+	return t
 }
 
 // client returns a client over a transport, with the limits of all requests.
 func (f *Fetcher) client(t http.RoundTripper) *http.Client {
-	c := &http.Client{Transport: boundedTransport{t, f.wire}, CheckRedirect: checkRedirect}
+	c := &http.Client{Transport: boundedTransport{t, f.wire}, CheckRedirect: outgoing.AnyServer}
 	if f.cfg.Client != nil {
 		c.Timeout = f.cfg.Client.Timeout
 	}
 	return c
-}
-
-// checkRedirect follows redirects, without credentials once another host is involved. Go's own rule would send them
-// to other ports and to subdomains.
-func checkRedirect(req *http.Request, via []*http.Request) error {
-	if len(via) >= 10 {
-		return errors.New("more than 10 redirects")
-	}
-	first := via[0].URL
-	if first.Scheme == "https" && req.URL.Scheme != "https" {
-		return fmt.Errorf("a redirect from https to %s://%s is refused", req.URL.Scheme, req.URL.Host)
-	}
-	for _, hop := range append(via[1:len(via):len(via)], req) {
-		if origin(hop.URL) != origin(first) {
-			req.Header.Del("Authorization")
-			req.Header.Del("Cookie")
-		}
-	}
-	return nil
 }
 
 // wire is shared by all requests.

@@ -10,11 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,11 +20,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"golang.org/x/crypto/ssh/knownhosts"
-	"golang.org/x/net/http/httpproxy"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/outgoing"
 	"github.com/argosy-cd/argosy/internal/rights"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
@@ -209,11 +207,9 @@ func (r *Remote) overHTTP(ctx context.Context, u *url.URL, endpoint *transport.E
 
 // client is an HTTP client that trusts whom Argo CD trusts.
 func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.Client, error) {
-	t := &http.Transport{
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure}, // the repository's Secret says so
-		DialContext:     (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
-		ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment,
-	}
+	t := outgoing.Transport(r.Env)
+	t.ResponseHeaderTimeout, t.DisableKeepAlives = 30*time.Second, true
+	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure} // the repository's Secret says so
 	if r.CA != nil {
 		pem, err := r.CA(ctx, host)
 		if err != nil {
@@ -237,26 +233,9 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 		if _, err := url.Parse(address); err != nil {
 			return nil, errors.New("the proxy in the repository's Secret is not a URL")
 		}
-		proxy := (&httpproxy.Config{HTTPProxy: address, HTTPSProxy: address, NoProxy: c.noProxy}).ProxyFunc()
-		t.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
+		t.Proxy = outgoing.ProxyAt(address, c.noProxy)
 	}
-	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: SameServer}, nil
-}
-
-// SameServer refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the
-// proxy are not for it.
-func SameServer(req *http.Request, via []*http.Request) error {
-	first := via[0].URL
-	same := req.URL.Scheme == first.Scheme && giturl.Port(req.URL) == giturl.Port(first) || first.Scheme == "http" &&
-		req.URL.Scheme == "https" && giturl.Port(first) == "80" && giturl.Port(req.URL) == "443"
-	if !same || !strings.EqualFold(req.URL.Hostname(), first.Hostname()) {
-		return fmt.Errorf("it redirects to %s://%s, and redirects to another server are refused; use that URL", req.URL.Scheme,
-			req.URL.Host)
-	}
-	if len(via) >= 5 {
-		return errors.New("it redirects more than 5 times")
-	}
-	return nil
+	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: outgoing.SameServer}, nil
 }
 
 // maxRefs bounds the list of references; a longer one is an error.
@@ -319,9 +298,12 @@ func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // explain says in one line what a server or the library means, without secrets.
 func explain(err error) error {
 	var unknown *knownhosts.KeyError
+	var refused *outgoing.LinkLocalError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &refused):
+		return refused
 	case errors.Is(err, transport.ErrAuthenticationRequired):
 		return errors.New("the server requires credentials, and Argo CD has none that this project may use; add a Secret of the repository")
 	case errors.Is(err, transport.ErrAuthorizationFailed):

@@ -2,7 +2,7 @@
 // which commit a revision is, and it fetches a commit once, without history.
 //
 // A caller that may not read a repository does not get a commit that another caller has fetched. Answers, packs, trees, memory and disk
-// have limits. URLs in errors have no credentials in them.
+// have limits. A repository at a link-local address is refused. URLs in errors have no credentials in them.
 package gitremote
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/giturl"
@@ -34,6 +35,8 @@ type Remote struct {
 	// MaxBytes bounds the bytes of one fetch. Zero is 512 MiB.
 	MaxBytes int64
 	Now      func() time.Time
+	// Env has the proxies for HTTP and HTTPS.
+	Env environ.Environ
 	// KnownHosts returns the keys of SSH servers, as in ~/.ssh/known_hosts. Nil is none.
 	KnownHosts func(ctx context.Context) ([]byte, error)
 	// CA returns the certificates in PEM to verify a host with; none means the system's. Nil is the system's for every host.

@@ -36,8 +36,10 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/gittree/gittest"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
@@ -188,7 +190,7 @@ func TestRemote(t *testing.T) {
 	}
 	for url, want := range map[string]string{
 		"file:///etc": "not a URL", "/etc": "not a URL", "git://x/y": `scheme "git" is not supported`,
-		"ssh://git@127.0.0.1/x": "there is no SSH key for it",
+		"ssh://git@127.0.0.1/x": "with sshPrivateKey",
 	} {
 		if _, err := r.Tree(t.Context(), url, "", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", url, err)
@@ -823,5 +825,75 @@ func TestRedirects(t *testing.T) {
 	if _, err := remote(t).Tree(t.Context(), server.URL+path+"?x=", "main", c); err == nil ||
 		!strings.Contains(err.Error(), "must not have a query") {
 		t.Error(err)
+	}
+}
+
+// TestLinkLocal: a repository at an address of the link, where clouds serve the credentials of a machine, is not asked; nor is one to which
+// another server redirects. The message is one line and names the repository.
+func TestLinkLocal(t *testing.T) {
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := &Credential{sshKey: secret.New(string(pem.EncodeToMemory(block))), insecure: true}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://169.254.1.1/x", http.StatusFound)
+	}))
+	defer server.Close()
+	const reason = "169.254.1.1 is a link-local address, from which nothing is fetched"
+	for url, c := range map[string]struct {
+		credential *Credential
+		want       string
+	}{
+		"https://169.254.1.1/x.git":          {nil, reason},
+		"http://169.254.1.1/x.git":           {nil, reason},
+		"https://[::ffff:169.254.1.1]/x.git": {nil, reason},
+		"https://[fe80::1]/x.git":            {nil, "fe80::1 is a link-local address, from which nothing is fetched"},
+		"ssh://git@169.254.1.1/x.git":        {key, reason},
+		"git@169.254.1.1:x.git":              {key, reason},
+		server.URL + "/x.git":                {nil, "it redirects to http://169.254.1.1, and redirects to another server are refused"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // there is no route to such an address on some machines
+		_, err := remote(t).Tree(ctx, url, "main", c.credential)
+		_, again := remote(t).Commit(ctx, url, "main", c.credential)
+		cancel()
+		for _, err := range []error{err, again} {
+			if err == nil || !strings.HasPrefix(err.Error(), "repository "+giturl.Redact(url)+": ") || !strings.Contains(err.Error(), c.want) ||
+				strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: %v", url, err)
+			}
+		}
+	}
+}
+
+// TestProxy: Git goes by way of the proxies of the environment, and of the repository's Secret before those.
+func TestProxy(t *testing.T) {
+	var other atomic.Int64
+	unused := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { other.Add(1) }))
+	defer unused.Close()
+	work := gittest.New(t, "f")
+	handler, _ := gitHTTP(t, filepath.Dir(work), everybody)
+	proxy := httptest.NewServer(handler)
+	defer proxy.Close()
+	url := "http://git.example.invalid/" + filepath.Base(work) + "/.git"
+	for name, c := range map[string]struct {
+		env        string
+		credential *Credential
+	}{
+		"environment": {"http_proxy=" + proxy.URL, nil},
+		"Secret":      {"HTTP_PROXY=" + unused.URL, &Credential{proxy: secret.New(proxy.URL)}},
+	} {
+		r := remote(t)
+		r.Env = environ.New(c.env)
+		if _, err := r.Tree(t.Context(), url, "main", c.credential); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if other.Load() != 0 {
+		t.Error("the other proxy was used")
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/argosy-cd/argosy/internal/outgoing"
 )
 
 // sshSession talks to git-upload-pack on a server. The library's own does not end with its context while a server is silent.
@@ -47,7 +49,7 @@ func (r *Remote) overSSH(ctx context.Context, u *url.URL, c *Credential) (_ sess
 	if err := r.hostKeys(ctx, c, address, config); err != nil {
 		return nil, err
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	conn, err := outgoing.Dialer(0).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, explain(err)
 	}

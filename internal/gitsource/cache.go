@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/cachedir"
 	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
@@ -37,7 +38,7 @@ func (s *Source) kept(ctx context.Context, url, revision string) *Tree {
 		return nil
 	}
 	dir := s.cachePath(url)
-	if !isRepository(dir) {
+	if !isRepository(dir) || !s.mayCache() {
 		return nil
 	}
 	t, err := s.cachedRepository(dir).at(ctx, revision)
@@ -92,8 +93,20 @@ func (s *Source) fetchCached(ctx context.Context, url, revision string) (*Tree, 
 	return repo.at(ctx, kept)
 }
 
+// mayCache makes the directory of the cache, and reports whether commits in it can be trusted.
+func (s *Source) mayCache() bool {
+	err := cachedir.Open(s.cfg.Cache)
+	if err != nil {
+		s.note(fmt.Sprintf("the cache %s is not used: %v", s.cfg.Cache, err))
+	}
+	return err == nil
+}
+
 // initCached makes an empty repository in the cache if there is none. It reports whether the cache can be used.
 func (s *Source) initCached(ctx context.Context, url string) bool {
+	if !s.mayCache() {
+		return false
+	}
 	dir := s.cachePath(url)
 	if isRepository(dir) {
 		return true
@@ -106,9 +119,6 @@ func (s *Source) initCached(ctx context.Context, url string) bool {
 }
 
 func (s *Source) makeCached(ctx context.Context, dir string) error {
-	if err := os.MkdirAll(s.cfg.Cache, 0o700); err != nil {
-		return err
-	}
 	unlock, err := s.lock(ctx, dir)
 	if err != nil {
 		return err
@@ -117,7 +127,7 @@ func (s *Source) makeCached(ctx context.Context, dir string) error {
 	if isRepository(dir) {
 		return nil
 	}
-	temp, err := os.MkdirTemp(s.cfg.Cache, "new-")
+	temp, err := os.MkdirTemp(s.cfg.Cache, cachedir.Unfinished)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gittree/gittest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -39,7 +40,7 @@ type traced struct {
 func newTraced(t *testing.T, cache string, offline bool) *traced {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "trace")
-	s := New(Config{Cache: cache, Offline: offline, Env: append(os.Environ(), "GIT_TRACE="+file)})
+	s := New(Config{Cache: cache, Offline: offline, Env: environ.New(append(os.Environ(), "GIT_TRACE="+file)...)})
 	t.Cleanup(func() { s.Close() })
 	return &traced{s, file}
 }
@@ -139,7 +140,7 @@ func TestCacheShared(t *testing.T) {
 	cache := t.TempDir()
 	var wg sync.WaitGroup
 	for range 4 {
-		s := New(Config{Cache: cache, Env: os.Environ()})
+		s := New(Config{Cache: cache, Env: environ.New(os.Environ()...)})
 		t.Cleanup(func() { s.Close() })
 		for _, u := range []string{url, other} {
 			for _, revision := range []string{"main", "v1.0.0", "v1.1.0", "feature/x"} {
@@ -193,5 +194,33 @@ func TestCacheUnusable(t *testing.T) {
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "is not used") {
 		t.Error(notes)
+	}
+}
+
+// TestCacheOfOthers: a cache that others may write to is neither read nor written, since a commit in it could be theirs.
+func TestCacheOfOthers(t *testing.T) {
+	work, url := origin(t)
+	cache := t.TempDir()
+	commit := strings.TrimSpace(gittest.Run(t, work, "rev-parse", "HEAD"))
+	filesOf(t, newTraced(t, cache, false).Source, url, commit)
+	filesOf(t, newTraced(t, cache, true).Source, url, commit)
+	if err := os.Chmod(cache, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, offline := range []bool{false, true} {
+		s := newTraced(t, cache, offline)
+		var notes []string
+		s.cfg.Note = func(line string) { notes = append(notes, line) }
+		_, err := s.Tree(t.Context(), url, commit)
+		if offline && (err == nil || !strings.Contains(err.Error(), "--offline")) || !offline && err != nil {
+			t.Errorf("offline %t: %v", offline, err)
+		}
+		if !offline && s.count(t, "fetch") != 1 {
+			t.Error("not fetched")
+		}
+		want := "the cache " + cache + " is not used: it must be a directory that belongs to this user and that nobody else may write to"
+		if diff := cmp.Diff([]string{want}, notes); diff != "" {
+			t.Errorf("offline %t (-want +got):\n%s", offline, diff)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
@@ -21,7 +22,7 @@ const maxOutput = 256 << 20
 // git runs the git command in a directory.
 type git struct {
 	dir string
-	env []string
+	env environ.Environ
 	// remote allows commands that talk to a server. It is for repositories that we made: the configuration of any other may be a
 	// stranger's, and names programs that a transport runs.
 	remote bool
@@ -37,7 +38,7 @@ func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	// The children of a git that was killed may hold its output open.
 	cmd.WaitDelay = 2 * time.Second
 	// A GIT_DIR in the environment, as in a hook, would point every command at another repository.
-	for _, kv := range g.env {
+	for _, kv := range g.env.List() {
 		switch name, _, _ := strings.Cut(kv, "="); name {
 		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
 			"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_IMPLICIT_WORK_TREE":
@@ -131,7 +132,7 @@ type repository struct {
 }
 
 // findRepository returns the repository that dir is in, nil if it is in none.
-func findRepository(ctx context.Context, env []string, dir string) (*repository, error) {
+func findRepository(ctx context.Context, env environ.Environ, dir string) (*repository, error) {
 	g := git{dir: dir, env: env}
 	out, err := g.run(ctx, "rev-parse", "--is-bare-repository", "--is-inside-git-dir")
 	if err != nil {

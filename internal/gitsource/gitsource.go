@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/giturl"
@@ -32,12 +33,13 @@ type Config struct {
 	// NoPaths refuses URLs that are paths of this machine and not in Local: the planned manifests may be untrusted, and must not read other
 	// files of this machine.
 	NoPaths bool
-	// Env is the environment of git commands, as os.Environ gives it: the user's PATH, home and credentials.
-	Env []string
+	// Env is the environment of git commands: the user's PATH, home and credentials.
+	Env environ.Environ
 	// Note is called with a line about a decision that the user should know of, one call at a time. Nil drops them.
 	Note func(string)
-	// Cache is a directory that keeps fetched commits between runs, in a bare repository for each URL. It is made if it does
-	// not exist, and may be shared by processes. "" fetches into a temporary directory that Close removes.
+	// Cache is a directory that keeps fetched commits between runs, in a bare repository for each URL. It is made if it does not exist,
+	// may be shared by processes, and is not used if another user owns it or may write to it. "" fetches into a temporary directory that
+	// Close removes.
 	Cache string
 }
 
@@ -279,7 +281,7 @@ func (s *Source) tempDir() (string, error) {
 }
 
 // FindRemotes returns the work tree that dir is in, for each remote of its repository; nothing outside a repository.
-func FindRemotes(ctx context.Context, env []string, dir string) ([]Local, error) {
+func FindRemotes(ctx context.Context, env environ.Environ, dir string) ([]Local, error) {
 	repo, err := findRepository(ctx, env, dir)
 	if err != nil || repo == nil || repo.bare {
 		return nil, err
@@ -298,7 +300,7 @@ func FindRemotes(ctx context.Context, env []string, dir string) ([]Local, error)
 }
 
 // TopLevel returns the root of the work tree that dir is in, "" outside one.
-func TopLevel(ctx context.Context, env []string, dir string) (string, error) {
+func TopLevel(ctx context.Context, env environ.Environ, dir string) (string, error) {
 	repo, err := findRepository(ctx, env, dir)
 	if err != nil || repo == nil || repo.bare {
 		return "", err
@@ -308,7 +310,7 @@ func TopLevel(ctx context.Context, env []string, dir string) (string, error) {
 
 // DefaultBranch returns the branch that a repository is cloned with: HEAD of the remote "origin" or, if that is not known here, main or
 // master. It is "" if there is none of these.
-func DefaultBranch(ctx context.Context, env []string, dir string) string {
+func DefaultBranch(ctx context.Context, env environ.Environ, dir string) string {
 	repo, err := findRepository(ctx, env, dir)
 	if err != nil || repo == nil {
 		return ""
@@ -325,7 +327,7 @@ func DefaultBranch(ctx context.Context, env []string, dir string) string {
 }
 
 // OnDefault reports whether the default branch of the repository that dir is in is checked out there.
-func OnDefault(ctx context.Context, env []string, dir string) bool {
+func OnDefault(ctx context.Context, env environ.Environ, dir string) bool {
 	repo, err := findRepository(ctx, env, dir)
 	if err != nil || repo == nil || repo.bare {
 		return false
@@ -335,7 +337,7 @@ func OnDefault(ctx context.Context, env []string, dir string) bool {
 }
 
 // IsBranch reports whether a revision is a branch of the repository that dir is in, here or at a remote, and not also a tag.
-func IsBranch(ctx context.Context, env []string, dir, revision string) bool {
+func IsBranch(ctx context.Context, env environ.Environ, dir, revision string) bool {
 	repo, err := findRepository(ctx, env, dir)
 	return err == nil && repo != nil && repo.isBranch(ctx, revision) && !repo.has(ctx, "refs/tags/"+revision)
 }

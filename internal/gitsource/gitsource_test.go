@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gittree/gittest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -19,7 +20,7 @@ import (
 func open(t *testing.T, l Local, revision string) (*Tree, error) {
 	t.Helper()
 	l.URL = "https://x/y"
-	s := New(Config{Local: []Local{l}, Offline: true, Env: os.Environ()})
+	s := New(Config{Local: []Local{l}, Offline: true, Env: environ.New(os.Environ()...)})
 	t.Cleanup(func() { s.Close() })
 	return s.Tree(context.Background(), "https://x/y.git", revision)
 }
@@ -198,7 +199,7 @@ func TestOpenErrors(t *testing.T) {
 }
 
 func TestFetchRefuses(t *testing.T) {
-	s := New(Config{Env: os.Environ()})
+	s := New(Config{Env: environ.New(os.Environ()...)})
 	defer s.Close()
 	for _, tt := range [][2]string{
 		{"--upload-pack=touch x", "main"},
@@ -215,7 +216,7 @@ func TestFetchRefuses(t *testing.T) {
 // TestLastMappingCounts: a repository with a port in its URL, mapped twice.
 func TestLastMappingCounts(t *testing.T) {
 	first, second := gittest.New(t, "first/f"), gittest.New(t, "second/f")
-	s := New(Config{Offline: true, Env: os.Environ(), Local: []Local{
+	s := New(Config{Offline: true, Env: environ.New(os.Environ()...), Local: []Local{
 		{URL: "ssh://git@127.0.0.1:2222/x.git", Path: first}, {URL: "http://127.0.0.1:2222/x", Path: second},
 	}})
 	tree, err := s.Tree(context.Background(), "http://127.0.0.1:2222/x.git", "")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gittree/gittest"
 )
 
@@ -93,7 +94,7 @@ func (p planted) ran() bool {
 func TestHostileConfiguration(t *testing.T) {
 	// The trap works: git by itself runs the program.
 	control := plant(t)
-	_, _ = git{dir: control.dir, env: os.Environ(), remote: true}.command(t.Context(), "cat-file", "-p", control.missing).CombinedOutput()
+	_, _ = git{dir: control.dir, env: environ.New(os.Environ()...), remote: true}.command(t.Context(), "cat-file", "-p", control.missing).CombinedOutput()
 	if !control.ran() {
 		t.Fatal("the program is not run by git itself, so this test proves nothing")
 	}
@@ -103,7 +104,7 @@ func TestHostileConfiguration(t *testing.T) {
 		for _, offline := range []bool{true, false} {
 			p := plant(t)
 			l.URL, l.Path = "https://x/y", p.dir
-			s := New(Config{Local: []Local{l}, Offline: offline, Env: os.Environ()})
+			s := New(Config{Local: []Local{l}, Offline: offline, Env: environ.New(os.Environ()...)})
 			t.Cleanup(func() { _ = s.Close() })
 			for _, revision := range []string{"", "main", "v1.0.0", "v1.*", "other", "deadbeef"} {
 				tree, err := s.Tree(ctx, "https://x/y.git", revision)
@@ -117,11 +118,11 @@ func TestHostileConfiguration(t *testing.T) {
 					t.Errorf("%+v, revision %q: an object that is missing: %v", l, revision, filesErr)
 				}
 			}
-			_, _ = FindRemotes(ctx, os.Environ(), p.dir)
-			_, _ = TopLevel(ctx, os.Environ(), p.dir)
-			_ = DefaultBranch(ctx, os.Environ(), p.dir)
-			_ = OnDefault(ctx, os.Environ(), p.dir)
-			_ = IsBranch(ctx, os.Environ(), p.dir, "other")
+			_, _ = FindRemotes(ctx, environ.New(os.Environ()...), p.dir)
+			_, _ = TopLevel(ctx, environ.New(os.Environ()...), p.dir)
+			_ = DefaultBranch(ctx, environ.New(os.Environ()...), p.dir)
+			_ = OnDefault(ctx, environ.New(os.Environ()...), p.dir)
+			_ = IsBranch(ctx, environ.New(os.Environ()...), p.dir, "other")
 			if p.ran() {
 				t.Errorf("%+v, offline %v: the program ran", l, offline)
 			}
@@ -137,8 +138,11 @@ func TestHostileWorkTree(t *testing.T) {
 	gittest.Run(t, dir, "config", "core.worktree", private)
 	for _, find := range []func() error{
 		func() error { _, err := open(t, Local{Path: dir}, ""); return err },
-		func() error { _, err := FindRemotes(context.Background(), os.Environ(), dir); return err },
-		func() error { _, err := TopLevel(context.Background(), os.Environ(), dir); return err },
+		func() error {
+			_, err := FindRemotes(context.Background(), environ.New(os.Environ()...), dir)
+			return err
+		},
+		func() error { _, err := TopLevel(context.Background(), environ.New(os.Environ()...), dir); return err },
 	} {
 		if err := find(); err == nil || !strings.Contains(err.Error(), "work tree") {
 			t.Errorf("got %v", err)

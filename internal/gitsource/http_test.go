@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 )
 
@@ -29,7 +30,7 @@ func TestRefusedFetch(t *testing.T) {
 			}))
 			defer server.Close()
 			url := strings.Replace(server.URL, "://", "://me:hunter2@", 1) + "/x.git"
-			s := gitsource.New(gitsource.Config{Env: append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull), Cache: t.TempDir()})
+			s := gitsource.New(gitsource.Config{Env: environ.New(append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull)...), Cache: t.TempDir()})
 			defer s.Close()
 			_, err := s.Tree(t.Context(), url, "main")
 			if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "\n") {

@@ -42,6 +42,11 @@ func Port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "ssh": "22"}[u.Scheme])
 }
 
+// Origin is the scheme, host and port of a URL: the server that a credential is for.
+func Origin(u *url.URL) string {
+	return strings.ToLower(u.Scheme+"://"+u.Hostname()) + ":" + Port(u)
+}
+
 // Normal is a URL in the form in which Argo CD compares URLs. A text that is no URL is returned unchanged.
 func Normal(repository string) string { return cmp.Or(Compared(repository), repository) }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/preview"
@@ -101,7 +102,7 @@ func open(t *testing.T, dir string, roots ...string) (v preview.Preview, out, ta
 	}
 	p := &workspace.Planner{
 		Repositories: workspace.New(workspace.Config{
-			Local: []gitsource.Local{{URL: url, Path: dir}}, Alone: true, Offline: true, Env: environment(), Note: func(string) {},
+			Local: []gitsource.Local{{URL: url, Path: dir}}, Alone: true, Offline: true, Env: environ.New(environment()...), Note: func(string) {},
 		}),
 		Config: plan.Config{Namespace: "argocd", Settings: s},
 	}

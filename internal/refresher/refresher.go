@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/kube"
@@ -47,6 +48,8 @@ type Config struct {
 	Log     *slog.Logger
 	Metrics *metrics.Registry
 	Now     func() time.Time
+	// Env has the proxies for trigger repositories.
+	Env environ.Environ
 	// Hinted checks S3 when there is a hint, and not at the interval.
 	Hinted bool
 	// Forget removes the published reads of deleted applications.
@@ -71,7 +74,7 @@ type Refresher struct {
 func New(cfg Config) *Refresher {
 	r := &Refresher{cfg: cfg, heads: bucketHeads{
 		api: cfg.API, now: cfg.Now,
-		remote: &gitremote.Remote{Now: cfg.Now, KnownHosts: cfg.API.KnownHosts, CA: cfg.API.CA},
+		remote: &gitremote.Remote{Now: cfg.Now, Env: cfg.Env, KnownHosts: cfg.API.KnownHosts, CA: cfg.API.CA},
 	}}
 	m := cfg.Metrics
 	r.requests = m.Counter("argosy_refresh_requests_total",

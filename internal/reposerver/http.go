@@ -3,8 +3,6 @@ package reposerver
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/metrics"
+	"github.com/argosy-cd/argosy/internal/secret"
 	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 )
@@ -96,8 +95,8 @@ func (s *seenResponse) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// users has the users who may read buckets: hashes of their passwords by name.
-type users map[string][sha256.Size]byte
+// users has the passwords of the users who may read buckets, by name.
+type users map[string]secret.Text
 
 // parseUsers reads lines USER:PASSWORD.
 func parseUsers(file string, data []byte) (users, error) {
@@ -111,7 +110,7 @@ func parseUsers(file string, data []byte) (users, error) {
 		if !ok || user == "" || password == "" {
 			return nil, fmt.Errorf("%s:%d: must be USER:PASSWORD", file, n)
 		}
-		known[user] = sha256.Sum256([]byte(password))
+		known[user] = secret.New(password)
 	}
 	if err := errors.Join(lines.Err()); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -136,9 +135,7 @@ func authenticate(next http.Handler, list func() (users, error)) http.Handler {
 			return
 		}
 		user, password, _ := r.BasicAuth()
-		want, ok := known[user]
-		got := sha256.Sum256([]byte(password))
-		if equal := subtle.ConstantTimeCompare(got[:], want[:]) == 1; !ok || !equal {
+		if !known[user].Is(password) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="argosy"`)
 			http.Error(w, "user and password are needed", http.StatusUnauthorized)
 			return

@@ -126,3 +126,56 @@ func TestCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestAskAPI: the policy decides what is asked, and whose Secrets are used.
+func TestAskAPI(t *testing.T) {
+	rules, err := policy.Parse("p.yaml", []byte(`
+projects:
+  - name: team
+    applications: [{projects: [team], apis: ['https://api.github.com/acme', 'configmap/team-*']}]
+  - name: platform
+    applications: [{projects: ['*'], apis: ['https://*/acme']}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	team, admin := policy.Parent{Project: "team", Namespace: "team"}, policy.Parent{Project: "default", Namespace: "argocd", Admin: true}
+	for _, c := range []struct {
+		name    string
+		policy  *policy.Policy
+		parent  policy.Parent
+		target  rights.Target
+		allowed bool
+	}{
+		{"admin", nil, admin, rights.Target{Resource: "https://x/y", Namespace: "anything", Role: "r"}, true},
+		{"no policy", nil, team, rights.Target{Resource: "https://api.github.com/acme"}, false},
+		{"rule", rules, team, rights.Target{Resource: "https://api.github.com/acme", Namespace: "team"}, true},
+		{"below", rules, team, rights.Target{Resource: "https://api.github.com/acme/web", Namespace: "argocd"}, true},
+		{"beside", rules, team, rights.Target{Resource: "https://api.github.com/acme2"}, false},
+		{"up", rules, team, rights.Target{Resource: "https://api.github.com/acme/../other"}, false},
+		{"other host", rules, team, rights.Target{Resource: "https://evil.example.com/acme"}, false},
+		{"other namespace", rules, team, rights.Target{Resource: "https://api.github.com/acme", Namespace: "kube-system"}, false},
+		{"role", rules, team, rights.Target{Resource: "configmap/team-x", Role: "r"}, false},
+		{"plugin", rules, team, rights.Target{Resource: "configmap/team-x"}, true},
+		{"other plugin", rules, team, rights.Target{Resource: "configmap/ours"}, false},
+		{"admin with rules", rules, admin, rights.Target{Resource: "https://api.github.com/acme"}, false},
+		{"pattern", rules, policy.Parent{Project: "platform", Namespace: "p"}, rights.Target{Resource: "https://git.example.com/acme"}, true},
+	} {
+		if err := (rights.Asker{Parent: c.parent, Policy: c.policy}).AskAPI(c.target, "argocd"); (err == nil) != c.allowed {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestAdministrators: what only applications of administrators' projects may do.
+func TestAdministrators(t *testing.T) {
+	for _, admin := range []bool{false, true} {
+		a := rights.Asker{Parent: policy.Parent{Project: "team", Admin: admin}}
+		if a.MarkedTokens() == admin {
+			t.Errorf("admin %t: marked tokens %t", admin, a.MarkedTokens())
+		}
+		if err := a.ServerEngine(); (err == nil) != admin || err != nil && !strings.Contains(err.Error(), `project "team"`) {
+			t.Errorf("admin %t: %v", admin, err)
+		}
+	}
+}

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/outgoing"
 	"github.com/argosy-cd/argosy/internal/secret"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -105,7 +105,7 @@ func (c *Client) host(conn connection) (*host, error) {
 	}
 	t, usable := c.transport(conn)
 	h := &host{client: c, base: u, header: http.Header{"User-Agent": {"argosy"}, "Accept": {"application/json"}}}
-	h.http = &http.Client{Transport: t, CheckRedirect: gitremote.SameServer, Timeout: cmp.Or(conn.timeout, requestTimeout)}
+	h.http = &http.Client{Transport: t, CheckRedirect: outgoing.SameServer, Timeout: cmp.Or(conn.timeout, requestTimeout)}
 	h.left.Store(maxBytes)
 	if !usable {
 		h.note("caRef has no certificate that can be read, so it is ignored, as in Argo CD")

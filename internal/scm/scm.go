@@ -20,8 +20,10 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/gitremote"
+	"github.com/argosy-cd/argosy/internal/rights"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
 
@@ -45,8 +47,8 @@ const (
 type Client struct {
 	// Now is the time. It must be set.
 	Now func() time.Time
-	// Env are variables such as HTTPS_PROXY and those of AWS, as os.Environ returns them. Nil is none.
-	Env []string
+	// Env are variables such as HTTPS_PROXY and those of AWS.
+	Env environ.Environ
 	// Bitbucket is the address of Bitbucket Cloud's API for scmProvider, which no set can name. "" is https://api.bitbucket.org/2.0.
 	Bitbucket string
 	// AWS signs and sends requests to AWS. Nil refuses awsCodeCommit.
@@ -98,15 +100,7 @@ type Asker struct {
 }
 
 // Target is the subject of a question, for Allow.
-type Target struct {
-	// Resource is the address of the API and below it the owner, as in https://api.github.com/acme, or configmap/NAME for a plugin and a
-	// decision.
-	Resource string
-	// Namespace is the namespace of the Secrets; "" if there are none.
-	Namespace string
-	// Role is an AWS role to assume.
-	Role string
-}
+type Target = rights.Target
 
 // Ask implements generator.APIs.
 func (a *Asker) Ask(ctx context.Context, q generator.Question) (*generator.Answer, error) {

@@ -30,7 +30,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/scm"
 	"github.com/argosy-cd/argosy/internal/scm/scmtest"
 	"github.com/argosy-cd/argosy/internal/secret"
@@ -527,46 +526,6 @@ func TestRights(t *testing.T) {
 				t.Error("the server was asked")
 			}
 		})
-	}
-}
-
-// TestPermit: the policy decides what is asked, and whose Secrets are used.
-func TestPermit(t *testing.T) {
-	rules, err := policy.Parse("p.yaml", []byte(`
-projects:
-  - name: team
-    applications: [{projects: [team], apis: ['https://api.github.com/acme', 'configmap/team-*']}]
-  - name: platform
-    applications: [{projects: ['*'], apis: ['https://*/acme']}]
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	team, admin := policy.Parent{Project: "team", Namespace: "team"}, policy.Parent{Project: "default", Namespace: "argocd", Admin: true}
-	for _, c := range []struct {
-		name    string
-		policy  *policy.Policy
-		parent  policy.Parent
-		target  scm.Target
-		allowed bool
-	}{
-		{"admin", nil, admin, scm.Target{Resource: "https://x/y", Namespace: "anything", Role: "r"}, true},
-		{"no policy", nil, team, scm.Target{Resource: "https://api.github.com/acme"}, false},
-		{"rule", rules, team, scm.Target{Resource: "https://api.github.com/acme", Namespace: "team"}, true},
-		{"below", rules, team, scm.Target{Resource: "https://api.github.com/acme/web", Namespace: "argocd"}, true},
-		{"beside", rules, team, scm.Target{Resource: "https://api.github.com/acme2"}, false},
-		{"up", rules, team, scm.Target{Resource: "https://api.github.com/acme/../other"}, false},
-		{"other host", rules, team, scm.Target{Resource: "https://evil.example.com/acme"}, false},
-		{"other namespace", rules, team, scm.Target{Resource: "https://api.github.com/acme", Namespace: "kube-system"}, false},
-		{"role", rules, team, scm.Target{Resource: "configmap/team-x", Role: "r"}, false},
-		{"plugin", rules, team, scm.Target{Resource: "configmap/team-x"}, true},
-		{"other plugin", rules, team, scm.Target{Resource: "configmap/ours"}, false},
-		{"admin with rules", rules, admin, scm.Target{Resource: "https://api.github.com/acme"}, false},
-		{"pattern", rules, policy.Parent{Project: "platform", Namespace: "p"}, scm.Target{Resource: "https://git.example.com/acme"}, true},
-	} {
-		if err := scm.Permit(c.policy, c.parent, "argocd")(c.target); (err == nil) != c.allowed {
-			t.Errorf("%s: %v", c.name, err)
-		}
 	}
 }
 

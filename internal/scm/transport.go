@@ -3,13 +3,10 @@ package scm
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"net"
 	"net/http"
 	"strconv"
-	"time"
 
-	"github.com/argosy-cd/argosy/internal/fetch"
-	"github.com/argosy-cd/argosy/internal/gitremote"
+	"github.com/argosy-cd/argosy/internal/outgoing"
 )
 
 // maxTransports bounds the ways in which certificates are checked.
@@ -30,13 +27,9 @@ func (c *Client) transport(conn connection) (t *http.Transport, usable bool) {
 	if t := c.transports[key]; t != nil {
 		return t, usable
 	}
-	t = &http.Transport{
-		Proxy: gitremote.Proxy(c.Env), DialContext: (&net.Dialer{Timeout: 10 * time.Second, Control: fetch.NotLinkLocal}).DialContext,
-		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: conn.insecure},
-		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: atOnce, MaxConnsPerHost: 2 * atOnce,
-		ForceAttemptHTTP2:      true,
-		MaxResponseHeaderBytes: 1 << 20,
-	}
+	t = outgoing.Transport(c.Env)
+	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: conn.insecure}
+	t.MaxIdleConnsPerHost, t.MaxConnsPerHost, t.ForceAttemptHTTP2, t.MaxResponseHeaderBytes = atOnce, 2*atOnce, true, 1<<20
 	if len(conn.ca) > 0 && usable {
 		t.TLSClientConfig.RootCAs = roots
 	}

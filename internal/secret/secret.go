@@ -1,12 +1,15 @@
 // Package secret has texts that are not printed: no verb of package fmt, no encoder and no log shows them, wherever they are in a value,
-// also in fields that are not exported.
+// also in fields that are not exported. It also asks requests for them.
 package secret
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unique"
 )
 
@@ -34,6 +37,22 @@ func (t Text) Reveal() string {
 
 // IsZero reports whether there is no content.
 func (t Text) IsZero() bool { return t == Text{} }
+
+// Is reports whether a text that somebody has sent is the secret, in a time that tells nothing about it. A secret without content is none.
+func (t Text) Is(given string) bool {
+	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(t.Reveal()))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && !t.IsZero()
+}
+
+// MinLength is the minimum length in bytes of a secret that strangers can try to guess.
+const MinLength = 16
+
+// Bearer returns the token in a header Authorization, if it has one. The scheme may be in capitals or not (RFC 9110, 11.1).
+func Bearer(authorization string) (token string, ok bool) {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	token = strings.TrimSpace(token)
+	return token, token != "" && strings.EqualFold(scheme, "Bearer")
+}
 
 const redacted = "redacted"
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
 
@@ -34,9 +35,14 @@ func TestNeverPrinted(t *testing.T) {
 		hidden   secret.Text
 		more     []secret.Text
 		deep     *struct{ inner secret.Text }
+		Env      environ.Environ
+		env      environ.Environ
 	}
-	l := login{"me", s, s, []secret.Text{s}, &struct{ inner secret.Text }{s}}
-	for _, value := range []any{s, &s, l, &l, []login{l}, map[secret.Text]login{s: l}, fmt.Errorf("with %v", s)} {
+	env := environ.New("HOME=/", "AWS_SECRET_ACCESS_KEY="+password)
+	l := login{"me", s, s, []secret.Text{s}, &struct{ inner secret.Text }{s}, env, env}
+	for _, value := range []any{
+		s, &s, l, &l, []login{l}, map[secret.Text]login{s: l}, fmt.Errorf("with %v", s), env, &env, []environ.Environ{env},
+	} {
 		for _, verb := range strings.Fields("v +v #v s q x X d o b c U t e g p T w +q #x") {
 			if text := fmt.Sprintf("%"+verb, value); shows(text) {
 				t.Errorf("%%%s of %T: %s", verb, value, text)
@@ -52,7 +58,7 @@ func TestNeverPrinted(t *testing.T) {
 			t.Errorf("log of %T: %s", value, out.String())
 		}
 	}
-	if got := fmt.Sprintf("%s %v", s, l.Password); got != "redacted redacted" {
+	if got := fmt.Sprintf("%s %v %v", s, l.Password, l.Env); got != "redacted redacted redacted" {
 		t.Error(got)
 	}
 	if !shows(fmt.Sprint(password)) || !shows(fmt.Sprintf("%x", password)) || !shows(fmt.Sprintf("%d", []byte(password))) {
@@ -83,6 +89,36 @@ func TestText(t *testing.T) {
 	for _, none := range []secret.Text{{}, secret.New("")} {
 		if none.Reveal() != "" || !none.IsZero() || none != (secret.Text{}) {
 			t.Error(none.Reveal())
+		}
+	}
+}
+
+func TestIs(t *testing.T) {
+	for _, c := range []struct {
+		secret, given string
+		want          bool
+	}{
+		{password, password, true},
+		{password, password + "x", false},
+		{password, password[1:], false},
+		{password, "", false},
+		{password, "redacted", false},
+		{"", "", false},
+		{"", "x", false},
+	} {
+		if got := secret.New(c.secret).Is(c.given); got != c.want {
+			t.Errorf("%q and %q: %t", c.secret, c.given, got)
+		}
+	}
+}
+
+func TestBearer(t *testing.T) {
+	for header, want := range map[string]string{
+		"Bearer x": "x", "bearer x": "x", "BEARER  x ": "x", "Bearer a b": "a b", "Bearer": "", "Bearer ": "", "Bearerx": "", "Basic x": "",
+		"x": "", "": "", " Bearer x": "",
+	} {
+		if got, ok := secret.Bearer(header); ok != (want != "") || ok && got != want {
+			t.Errorf("%q: %q, %t", header, got, ok)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
+	"github.com/argosy-cd/argosy/internal/rights"
 	"github.com/argosy-cd/argosy/internal/scm"
 )
 
@@ -18,7 +19,7 @@ type APIConfig struct {
 	Strict  bool
 }
 
-// apis answers generators with the rights of a request's parent. Tokens of projects that are not administrators' must be marked as such.
+// apis answers generators with the rights of a request's parent.
 func (a *AppSet) apis() func(appsetplugin.For) generator.APIs {
 	c := a.cfg.APIs
 	return func(f appsetplugin.For) generator.APIs {
@@ -29,9 +30,11 @@ func (a *AppSet) apis() func(appsetplugin.For) generator.APIs {
 		case a.argocd.API == nil:
 			return refusedAPIs("there is no access to a cluster, so the Secrets that generators name are not known")
 		}
+		asker := askerOf(f)
 		return &scm.Asker{
-			Client: c.Client, Objects: a.argocd.API, Namespace: a.argocd.Namespace, Strict: c.Strict || !f.Admin, Allowed: c.Allowed,
-			Allow: scm.Permit(f.Policy, f.Parent, a.argocd.Namespace), Hint: "; it does not exist, or is in another namespace",
+			Client: c.Client, Objects: a.argocd.API, Namespace: a.argocd.Namespace, Strict: c.Strict || asker.MarkedTokens(),
+			Allowed: c.Allowed, Allow: func(t rights.Target) error { return asker.AskAPI(t, a.argocd.Namespace) },
+			Hint: "; it does not exist, or is in another namespace",
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/kube"
@@ -35,6 +36,8 @@ type AppSetConfig struct {
 	Version versions.Version
 	// APIs configures which APIs generators may call. The zero value allows none.
 	APIs APIConfig
+	// Env has the proxies for Git over HTTP and HTTPS.
+	Env environ.Environ
 	// Dir holds repositories fetched from Git.
 	Dir string
 	Now func() time.Time
@@ -62,7 +65,7 @@ type AppSet struct {
 
 // NewAppSet connects the plugin.
 func NewAppSet(at ArgoCD, cfg AppSetConfig) *AppSet {
-	a := &AppSet{argocd: at, cfg: cfg, Remote: &gitremote.Remote{Dir: cfg.Dir, Now: cfg.Now}}
+	a := &AppSet{argocd: at, cfg: cfg, Remote: &gitremote.Remote{Dir: cfg.Dir, Now: cfg.Now, Env: cfg.Env}}
 	a.APIs = a.apis()
 	a.Version = (&installedVersion{server: cfg.Installed, given: cfg.Version, now: cfg.Now, tell: a.tellVersion}).current
 	a.Config = appsetplugin.Config{
@@ -81,9 +84,8 @@ func NewAppSet(at ArgoCD, cfg AppSetConfig) *AppSet {
 
 func (a *AppSet) engine(f appsetplugin.For) appset.Engine {
 	if a.cfg.Server != nil {
-		if !f.Admin {
-			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, and so bypasses the policy: it is only "+
-				"for applications of administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
+		if err := askerOf(f).ServerEngine(); err != nil {
+			return refusal{err}
 		}
 		return argocd.Engine{Client: a.cfg.Server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
 	}

@@ -40,12 +40,12 @@ func (k *knowledge) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(c generator.Cluster) bool { return !k.asker().Cluster(c.Project) }), nil
+	return slices.DeleteFunc(all, func(c generator.Cluster) bool { return !askerOf(k.For).Cluster(c.Project) }), nil
 }
 
-// asker is the application of the request.
-func (k *knowledge) asker() rights.Asker {
-	return rights.Asker{Parent: k.Parent, Repository: k.Call.RepoURL, Policy: k.Policy}
+// askerOf is the application that a request is for.
+func askerOf(f appsetplugin.For) rights.Asker {
+	return rights.Asker{Parent: f.Parent, Repository: f.Call.RepoURL, Policy: f.Policy}
 }
 
 // Tree implements generator.Repositories. A revision is the same commit for the whole request, however it is spelt.
@@ -93,7 +93,7 @@ func (k *knowledge) credential(ctx context.Context, url string) (*gitremote.Cred
 	if c != nil {
 		project = c.Project
 	}
-	if err := k.asker().ReadRepository(url, project); err != nil {
+	if err := askerOf(k.For).ReadRepository(url, project); err != nil {
 		return nil, fmt.Errorf("repository %s: %w", giturl.Redact(url), err)
 	}
 	return c, nil

@@ -222,7 +222,7 @@ func (s *Sidecar) openRefresh(cfg Config) {
 	looks := &buckets.Pool{Now: cfg.Now, Asked: s.metrics.asked}
 	s.refresh = refresher.New(refresher.Config{
 		Settings: *cfg.Refresh, API: cfg.ArgoCD.API, Open: looks.Reader, Policy: s.policy.Current, Log: s.log,
-		Metrics: s.metrics.registry, Now: cfg.Now, Forget: true,
+		Metrics: s.metrics.registry, Now: cfg.Now, Env: cfg.AppSet.Env, Forget: true,
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/bucket/disk"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/fetch"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/giturl"
@@ -41,7 +41,7 @@ type Config struct {
 	// Cache is the directory where fetched content is kept; "" keeps none.
 	Cache string
 	// Env is the environment of git.
-	Env []string
+	Env environ.Environ
 	// Note is called with notes for the user.
 	Note func(line string)
 	// Foreign renders fetched sources in workers. Nil renders them in this process.
@@ -183,18 +183,6 @@ func (r *Repositories) guessURL(ctx context.Context, l gitsource.Local) (string,
 	}
 	files, err := t.Manifests(ctx)
 	return NamedMost(t.Names(), files), errors.Join(err, source.Close())
-}
-
-// CacheDir is where fetched content is kept, "" if there is no place for it.
-func CacheDir(getenv func(string) string) string {
-	switch own := getenv("ARGOSY_CACHE_DIR"); own {
-	case "none":
-		return ""
-	case "":
-		return disk.UserDir(getenv)
-	default:
-		return own
-	}
 }
 
 func joinOr(dir, name string) string {

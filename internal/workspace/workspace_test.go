@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -64,7 +65,7 @@ func planner(t *testing.T, local ...gitsource.Local) (*workspace.Planner, *[]str
 	var notes []string
 	p := &workspace.Planner{
 		Repositories: workspace.New(workspace.Config{
-			Local: local, Alone: true, Guess: true, Offline: true, Env: environment(),
+			Local: local, Alone: true, Guess: true, Offline: true, Env: environ.New(environment()...),
 			Note: func(line string) { notes = append(notes, line) },
 		}),
 		Config: plan.Config{Namespace: "argocd"},
@@ -257,21 +258,6 @@ func TestParseRepo(t *testing.T) {
 	}
 }
 
-func TestCacheDir(t *testing.T) {
-	for _, c := range []struct{ own, xdg, home, want string }{
-		{"none", "/x", "/h", ""},
-		{"/own", "/x", "/h", "/own"},
-		{"", "/x", "/h", "/x/argosy"},
-		{"", "relative", "/h", "/h/.cache/argosy"},
-		{"", "", "relative", ""},
-	} {
-		env := map[string]string{"ARGOSY_CACHE_DIR": c.own, "XDG_CACHE_HOME": c.xdg, "HOME": c.home}
-		if got := workspace.CacheDir(func(name string) string { return env[name] }); got != c.want {
-			t.Errorf("%+v: got %q", c, got)
-		}
-	}
-}
-
 func TestNamedMost(t *testing.T) {
 	other := strings.ReplaceAll(application("o", "a"), url, "https://git.example.com/other.git")
 	for name, c := range map[string]struct {
@@ -390,7 +376,7 @@ func TestSets(t *testing.T) {
 			var notes []string
 			note := func(line string) { notes = append(notes, line) }
 			c.sets.Repositories, c.sets.Note, c.sets.Warn = workspace.New(workspace.Config{
-				Alone: true, Offline: true, Env: environment(),
+				Alone: true, Offline: true, Env: environ.New(environment()...),
 				Note: note,
 			}), note, note
 			objects, err := c.sets.Render(t.Context(), strings.Fields(c.args))

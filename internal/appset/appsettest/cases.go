@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -73,7 +74,7 @@ func Load(tb testing.TB, testdata string) *Suite {
 	for url, dir := range Repositories(tb, testdata) {
 		local = append(local, gitsource.Local{URL: url, Path: dir})
 	}
-	s.source = gitsource.New(gitsource.Config{Local: local, Offline: true, Env: os.Environ()})
+	s.source = gitsource.New(gitsource.Config{Local: local, Offline: true, Env: environ.New(os.Environ()...)})
 	return s
 }
 

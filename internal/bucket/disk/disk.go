@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/cachedir"
 )
 
 // Cache is a directory of packs.
@@ -38,15 +39,8 @@ const stale = time.Hour
 
 // Open creates the directory if it does not exist. It must be the user's own, since its content will be deployed.
 func Open(dir string, c Config) (*Cache, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the cache: %w", err)
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return nil, fmt.Errorf("opening the cache: %w", err)
-	}
-	if !info.IsDir() || info.Mode().Perm()&0o022 != 0 || !owned(info) {
-		return nil, fmt.Errorf("cache %s must be a directory that belongs to this user and that nobody else may write to", dir)
+	if err := cachedir.Open(dir); err != nil {
+		return nil, fmt.Errorf("cache %s: %w", dir, err)
 	}
 	return &Cache{dir, c}, nil
 }
@@ -78,21 +72,7 @@ func (c *Cache) save(id string, data []byte) bool {
 	if int64(len(data)) > c.MaxBytes {
 		return false
 	}
-	f, err := os.CreateTemp(c.dir, "new-")
-	if err != nil {
-		return false
-	}
-	_, err = f.Write(data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), c.path(id))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err == nil
+	return cachedir.Write(c.path(id), data) == nil
 }
 
 // Use marks a pack as used now.
@@ -114,7 +94,7 @@ func (c *Cache) evict() {
 		info, err := e.Info()
 		switch {
 		case err != nil || !info.Mode().IsRegular():
-		case strings.HasPrefix(e.Name(), "new-"):
+		case strings.HasPrefix(e.Name(), cachedir.Unfinished):
 			if c.Now().Sub(info.ModTime()) > stale {
 				_ = os.Remove(filepath.Join(c.dir, e.Name()))
 			}
@@ -132,15 +112,4 @@ func (c *Cache) evict() {
 			total -= f.Size()
 		}
 	}
-}
-
-// UserDir is the directory of this program in the cache directory of a user, "" if there is none.
-func UserDir(getenv func(string) string) string {
-	if base := getenv("XDG_CACHE_HOME"); filepath.IsAbs(base) {
-		return filepath.Join(base, "argosy")
-	}
-	if home := getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".cache", "argosy")
-	}
-	return ""
 }

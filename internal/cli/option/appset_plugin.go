@@ -32,7 +32,7 @@ func (o *AppSetPlugin) ArgoCD(api *kube.Client) sidecar.ArgoCD {
 
 // PluginConfig returns the configuration of the plugin. If it is not served, its engine is not opened.
 func (o *AppSetPlugin) PluginConfig(std cli.Std, served bool) (cfg sidecar.AppSetConfig, err error) {
-	cfg = sidecar.AppSetConfig{Version: o.Version.Version, APIs: o.APIs.config(std), Now: std.Now}
+	cfg = sidecar.AppSetConfig{Version: o.Version.Version, APIs: o.APIs.config(std), Env: std.Env, Now: std.Now}
 	if !served {
 		return cfg, nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
+	"github.com/argosy-cd/argosy/internal/cachedir"
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -42,10 +43,10 @@ func (o *Cache) Pool(ctx context.Context, std cli.Std) (context.Context, context
 
 // Open returns the cache; nil is none.
 func (o *Cache) Open(std cli.Std) (bucket.Cache, error) {
-	if o.dir != "none" && (o.size < 1 || o.size > 1<<20) {
+	if o.dir != cachedir.None && (o.size < 1 || o.size > 1<<20) {
 		return nil, problem.Usagef("--cache-size must be 1 to %d MiB, it is %d; --cache-dir none is no cache", 1<<20, o.size)
 	}
-	return buckets.Cache{Dir: o.dir, MaxBytes: o.size << 20, Now: std.Now, Getenv: std.Getenv, Note: std.Note}.Open()
+	return buckets.Cache{Dir: o.dir, MaxBytes: o.size << 20, Now: std.Now, Env: std.Env, Note: std.Note}.Open()
 }
 
 // Transfer are the flags of commands that name a bucket themselves.

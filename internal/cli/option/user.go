@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/bucket/s3/awsjson"
+	"github.com/argosy-cd/argosy/internal/cachedir"
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/policy"
@@ -20,7 +21,8 @@ import (
 
 // Repositories returns the configuration to read repositories as the user, those of --repo from directories.
 func Repositories(std cli.Std, flags []string) (workspace.Config, error) {
-	cfg := workspace.Config{Cache: workspace.CacheDir(std.Getenv), Env: std.Env, Note: std.Note, Foreign: newForeign(std)}
+	cache := cachedir.Find(std.Getenv("ARGOSY_CACHE_DIR"), std.Env)
+	cfg := workspace.Config{Cache: cache, Env: std.Env, Note: std.Note, Foreign: newForeign(std)}
 	var err error
 	cfg.Local, err = workspace.ParseRepos(flags)
 	return cfg, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/buckettest"
+	"github.com/argosy-cd/argosy/internal/environ"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
@@ -107,9 +108,8 @@ func TestCache(t *testing.T) {
 		"a user's that is none": {home: file, note: "reading without a cache: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env := map[string]string{"XDG_CACHE_HOME": c.home}
 			var notes []string
-			cache, err := buckets.Cache{Dir: c.dir, MaxBytes: 1 << 20, Now: now, Getenv: func(name string) string { return env[name] }, Note: func(line string) {
+			cache, err := buckets.Cache{Dir: c.dir, MaxBytes: 1 << 20, Now: now, Env: environ.New("XDG_CACHE_HOME=" + c.home), Note: func(line string) {
 				notes = append(notes, line)
 			}}.Open()
 			if (cache != nil) != c.open || (err != nil) != c.fail {
