@@ -141,7 +141,7 @@ func (s *Sidecar) openWorkers(ctx context.Context, cfg Config) (Workers, error) 
 
 // workerEnded counts a worker that has ended, and logs one that did not end by itself.
 func (s *Sidecar) workerEnded(e worker.Ended) {
-	s.metrics.ended.Add(1, e.Reason)
+	s.metrics.ended.Add(1, string(e.Reason))
 	switch e.Reason {
 	case worker.ReasonUsed, worker.ReasonIdle, worker.ReasonClosed:
 	default:
