@@ -92,7 +92,7 @@ type Asker struct {
 	// Allow checks a question before Secrets are read and requests are sent. Nil allows everything.
 	Allow func(Target) error
 	// Token returns a token for a provider at an address where a set names none. Nil is none.
-	Token func(provider, base string) secret.Text
+	Token func(p generator.Provider, base string) secret.Text
 	// Hint says how to provide a Secret or another object. It is appended to the error that the object is not known.
 	Hint string
 }
