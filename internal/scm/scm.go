@@ -120,14 +120,8 @@ func (a *Asker) Ask(ctx context.Context, q generator.Question) (*generator.Answe
 	}
 	answer, err := s.answer(ctx, q)
 	if err == nil {
-		allowed := time.Duration(0)
-		if h, ok := s.(interface{ lasts() time.Duration }); ok {
-			allowed = h.lasts()
-		}
-		if n, ok := s.(interface{ warnings() []string }); ok {
-			answer.Warnings = n.warnings()
-		}
-		a.Client.keep(key, answer, allowed)
+		answer.Warnings = s.warnings()
+		a.Client.keep(key, answer, s.lasts())
 		return answer, nil
 	}
 	var limit *LimitError
@@ -147,6 +141,9 @@ type service interface {
 	key(q generator.Question) string
 	// clean takes secrets out of an error.
 	clean(err error) error
+	// lasts is how long the answer may be used again, and warnings are lines about it for the user.
+	lasts() time.Duration
+	warnings() []string
 }
 
 // repositoryHost answers the questions of scmProvider.

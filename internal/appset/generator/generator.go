@@ -50,6 +50,13 @@ type Tree interface {
 	Files(ctx context.Context, pattern string) (map[string][]byte, error)
 }
 
+// Committed is a Tree whose commit is known. What wraps a Tree must be Committed, too: sets are pinned and refreshed by commits.
+type Committed interface {
+	Tree
+	// Commit is the commit of the revision; "" is a work tree.
+	Commit() string
+}
+
 // Repositories finds the Git repositories that generators name.
 type Repositories interface {
 	Tree(ctx context.Context, url, revision string) (Tree, error)

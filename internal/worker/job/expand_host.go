@@ -190,7 +190,7 @@ func (h *expandHost) tree(ctx context.Context, q question) (worker.Message, erro
 		return worker.Message{}, err
 	}
 	o := opened{Tree: len(h.trees)}
-	if c, ok := t.(interface{ Commit() string }); ok {
+	if c, ok := t.(generator.Committed); ok {
 		commit := c.Commit()
 		o.Commit = &commit
 	}

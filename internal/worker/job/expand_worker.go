@@ -207,5 +207,7 @@ type remoteCommit struct {
 	commit string
 }
 
-// Commit is the commit of its revision.
+var _ generator.Committed = (*remoteCommit)(nil)
+
+// Commit implements generator.Committed.
 func (t *remoteCommit) Commit() string { return t.commit }
