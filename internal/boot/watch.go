@@ -171,11 +171,11 @@ func (w *watched) done(s *live.Snapshot) error {
 			}
 		})
 	}
-	result, text := outcomeHealthy, fmt.Sprintf("booted: %s healthy and synced after %s", words.Count(all, "Application"), words.Clock(took))
+	how, text := outcomeHealthy, fmt.Sprintf("booted: %s healthy and synced after %s", words.Count(all, "Application"), words.Clock(took))
 	if w.events == 0 {
-		result, text = outcomeNothing, fmt.Sprintf("nothing to do: %s healthy and synced", words.Count(all, "Application"))
+		how, text = outcomeNothing, fmt.Sprintf("nothing to do: %s healthy and synced", words.Count(all, "Application"))
 	}
-	return w.finish(result, text)
+	return w.finish(how, text)
 }
 
 // ended prints why the boot is not complete at its timeout.

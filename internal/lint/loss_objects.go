@@ -43,7 +43,8 @@ func (s set) fromDirectory(app *plan.Application) bool {
 		return false
 	}
 	for _, g := range s.generators() {
-		if g.Kind == generator.KindGit && giturl.Canonical(manifest.String(g.Spec, "repoURL")) == giturl.Canonical(app.Sources[0].Repository) {
+		if g.Kind == generator.KindGit &&
+			giturl.Canonical(manifest.String(g.Spec, "repoURL")) == giturl.Canonical(app.Sources[0].Repository) {
 			return true
 		}
 	}
