@@ -173,7 +173,7 @@ func (o *installOptions) change(ctx context.Context, std stdio) error {
 	}
 	i := kube.Install{
 		Lookup: &kube.Lookup{Client: client, Now: std.Now}, Theirs: theirs, Ours: ours, Force: o.force,
-		Sidecar: install.Sidecar, Tell: func(result string, key live.Key) { fmt.Fprintf(std.Out, "%-9s %s\n", result, key) },
+		Sidecar: install.Sidecar, Tell: func(result kube.Result, key live.Key) { fmt.Fprintf(std.Out, "%-9s %s\n", result, key) },
 	}
 	if o.Target == install.Operator {
 		i.Later = o.Name + "-repo-server"

@@ -85,8 +85,6 @@ func Parse(d manifest.Document) (s Set, ok bool, err error) {
 	return s, true, errors.Join(errs...)
 }
 
-func (s Set) goTemplate() bool { v, _ := s.Spec["goTemplate"].(bool); return v }
-
 func (s Set) goTemplateOptions() []string {
 	list, _ := s.Spec["goTemplateOptions"].([]any)
 	out := make([]string, 0, len(list))

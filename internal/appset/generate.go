@@ -148,7 +148,9 @@ func (g *generation) run() {
 
 func (g *generation) compile() error {
 	var err error
-	g.engine, err = template.New(template.Config{Go: g.set.goTemplate(), Options: g.set.goTemplateOptions(), Order: argo.FieldOrder()})
+	g.engine, err = template.New(template.Config{
+		Go: generator.GoTemplate(g.set.Spec), Options: g.set.goTemplateOptions(), Order: argo.FieldOrder(),
+	})
 	if err != nil {
 		return fmt.Errorf("spec.%w", err)
 	}

@@ -28,7 +28,7 @@ func (r *reader) Tree(ctx context.Context, url, revision string) (generator.Tree
 		return nil, err
 	}
 	read := Read{URL: url, Revision: revision}
-	if c, ok := t.(interface{ Commit() string }); ok {
+	if c, ok := t.(generator.Committed); ok {
 		read.Commit = c.Commit()
 	}
 	if !slices.Contains(r.reads, read) {

@@ -45,6 +45,9 @@ type counted interface {
 	Client(r *http.Request) string
 }
 
+// headed is an Access that believes a header of a request. Unlike a cookie or a token, any page can send one.
+type headed interface{ byHeader() }
+
 // Login is an Access with a form for a token.
 type Login interface {
 	Access
@@ -164,6 +167,13 @@ func WithHeader(header string, proxies []string) (Access, error) {
 	}
 	return p, nil
 }
+
+var (
+	_ counted = (*proxied)(nil)
+	_ headed  = (*proxied)(nil)
+)
+
+func (*proxied) byHeader() {}
 
 // Client implements counted.
 func (p *proxied) Client(r *http.Request) string {

@@ -51,7 +51,7 @@ func (s *Server) named(host string) bool {
 		return true
 	}
 	// Under a name of its own, a page has no cookie and knows no token. But it may set a header, and a browser may run beside the proxy.
-	if _, header := s.cfg.Access.(*proxied); len(s.cfg.Hosts) == 0 && s.cfg.Access != nil && !header {
+	if _, header := s.cfg.Access.(headed); len(s.cfg.Hosts) == 0 && s.cfg.Access != nil && !header {
 		return true
 	}
 	ip := net.ParseIP(name)

@@ -103,7 +103,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	case ctx.Err() != nil:
 		return errors.New("interrupted: the cluster is left as it is; argosy boot goes on from there")
 	case limited.Err() != nil:
-		b.say(eventDone, map[string]any{"result": "timeout"}, "not done after %s (--timeout): %v", c.Timeout, err)
+		b.end(outcomeTimeout, "not done after %s (--timeout): %v", c.Timeout, err)
 		return errStopped
 	}
 	return cmp.Or(err, b.screen.Err())
@@ -148,7 +148,7 @@ func (b *boot) run(ctx context.Context) (err error) {
 		if err := b.apply(ctx); err != nil {
 			return err
 		}
-		b.say(eventDone, map[string]any{"result": "dry-run"}, "nothing was changed")
+		b.end(outcomeDryRun, "nothing was changed")
 		return nil
 	}
 	b.course = course.New(b.roots...)
@@ -251,7 +251,7 @@ func (b *boot) stop(text string) error {
 			names = append(names, c.Name)
 		}
 	}
-	b.say(eventDone, map[string]any{"result": "refused"},
+	b.end(outcomeRefused,
 		"stopped, these checks are not ok: %s; %s. Repair them, or boot anyway with --force", strings.Join(names, ", "), text)
 	return errStopped
 }
@@ -262,7 +262,7 @@ func (b *boot) absent() error {
 	if b.facts.servedErr != nil {
 		text = "it is not known whether Argo CD is installed"
 	}
-	b.say(eventDone, map[string]any{"result": "refused"}, "stopped: %s", text)
+	b.end(outcomeRefused, "stopped: %s", text)
 	return errStopped
 }
 
@@ -272,7 +272,7 @@ func (b *boot) apply(ctx context.Context) error {
 	slices.SortStableFunc(docs, func(x, y manifest.Document) int { return rank(x.Object) - rank(y.Object) })
 	how := kube.Apply{Namespace: b.client.Namespace, DryRun: b.DryRun, Force: b.ForceConflicts}
 	for _, d := range docs {
-		var result string
+		var result kube.Result
 		err := kube.Persist(ctx, func() (err error) {
 			result, err = b.lookup.Apply(ctx, d.Object, how)
 			return err
@@ -289,7 +289,7 @@ func (b *boot) apply(ctx context.Context) error {
 			text = fmt.Sprintf("%s would be %s", key, result)
 		}
 		b.say(eventApplied, map[string]any{
-			"kind": key.Kind, "namespace": cmp.Or(key.Namespace, b.client.Namespace), "name": key.Name, "result": result,
+			"kind": key.Kind, "namespace": cmp.Or(key.Namespace, b.client.Namespace), "name": key.Name, "result": string(result),
 			"dryRun": b.DryRun,
 		}, "%s", text)
 	}

@@ -29,7 +29,7 @@ func (b *boot) install(ctx context.Context) error {
 	b.tracking, _ = b.client.Tracking(ctx)
 	objects := manifest.Objects(docs)
 	slices.SortStableFunc(objects, func(x, y manifest.Object) int { return rank(x) - rank(y) })
-	counts := map[string]int{}
+	counts := map[kube.Result]int{}
 	var workloads []live.Key
 	crds := slices.IndexFunc(objects, func(o manifest.Object) bool { return rank(o) > 1 })
 	if crds < 0 {
@@ -41,7 +41,7 @@ func (b *boot) install(ctx context.Context) error {
 				return err
 			}
 		}
-		var result string
+		var result kube.Result
 		var key live.Key
 		err := kube.Persist(ctx, func() (err error) {
 			result, key, err = b.installOne(ctx, o)
@@ -57,9 +57,9 @@ func (b *boot) install(ctx context.Context) error {
 	}
 	b.say(eventInstalled, map[string]any{
 		"created": int64(counts[kube.Created]), "changed": int64(counts[kube.Changed]), "unchanged": int64(counts[kube.Unchanged]),
-		"leftToArgoCD": int64(counts[left]),
+		"leftToArgoCD": int64(counts[kube.Left]),
 	}, "installed %s: %d created, %d changed, %d unchanged, %d left to Argo CD, which deploys them", words.Count(len(objects), "object"),
-		counts[kube.Created], counts[kube.Changed], counts[kube.Unchanged], counts[left])
+		counts[kube.Created], counts[kube.Changed], counts[kube.Unchanged], counts[kube.Left])
 	for _, key := range workloads {
 		if err := b.await(ctx, key, isReady); err != nil {
 			return err
@@ -70,10 +70,8 @@ func (b *boot) install(ctx context.Context) error {
 	return nil
 }
 
-// left is the result for an object that Argo CD deploys.
-const left = "left"
-
-func (b *boot) installOne(ctx context.Context, o manifest.Object) (string, live.Key, error) {
+// installOne applies an object, unless Argo CD deploys it: then it is left.
+func (b *boot) installOne(ctx context.Context, o manifest.Object) (kube.Result, live.Key, error) {
 	key := live.KeyOf(o)
 	_, namespaced, err := b.lookup.Resource(ctx, key.Group, key.Kind)
 	if err != nil {
@@ -91,7 +89,7 @@ func (b *boot) installOne(ctx context.Context, o manifest.Object) (string, live.
 			return "", key, err
 		}
 		if have != nil && b.tracking.Marked(have) {
-			return left, key, nil
+			return kube.Left, key, nil
 		}
 	}
 	result, err := b.lookup.Apply(ctx, o, kube.Apply{Namespace: b.client.Namespace, Force: b.ForceConflicts})

@@ -57,6 +57,18 @@ const (
 	eventDone      event = "done"
 )
 
+// outcome is how a boot ended, for programs.
+type outcome string
+
+// Outcomes.
+const (
+	outcomeHealthy outcome = "healthy"
+	outcomeNothing outcome = "nothing-to-do"
+	outcomeTimeout outcome = "timeout"
+	outcomeRefused outcome = "refused" // by a check
+	outcomeDryRun  outcome = "dry-run"
+)
+
 // say prints an event: its fields for programs, a sentence for people; "" is none for people.
 func (o *output) say(name event, fields map[string]any, format string, args ...any) {
 	if o.json {
@@ -73,6 +85,11 @@ func (o *output) say(name event, fields map[string]any, format string, args ...a
 	if text := words.Harmless(fmt.Sprintf(format, args...)); text != "" {
 		o.screen.Line("%s", o.stamp()+text)
 	}
+}
+
+// end says how the boot ended.
+func (o *output) end(result outcome, format string, args ...any) {
+	o.say(eventDone, map[string]any{"result": string(result)}, format, args...)
 }
 
 // stamp is the time since the root was applied.

@@ -171,11 +171,11 @@ func (w *watched) done(s *live.Snapshot) error {
 			}
 		})
 	}
-	result, text := "healthy", fmt.Sprintf("booted: %s healthy and synced after %s", words.Count(all, "Application"), words.Clock(took))
+	how, text := outcomeHealthy, fmt.Sprintf("booted: %s healthy and synced after %s", words.Count(all, "Application"), words.Clock(took))
 	if w.events == 0 {
-		result, text = "nothing-to-do", fmt.Sprintf("nothing to do: %s healthy and synced", words.Count(all, "Application"))
+		how, text = outcomeNothing, fmt.Sprintf("nothing to do: %s healthy and synced", words.Count(all, "Application"))
 	}
-	return w.finish(result, text)
+	return w.finish(how, text)
 }
 
 // ended prints why the boot is not complete at its timeout.
@@ -197,14 +197,14 @@ func (w *watched) ended(ctx context.Context) error {
 			}
 		}
 	}
-	if err := w.finish("timeout", fmt.Sprintf("not done after %s (--timeout); the cluster is left as it is", w.Timeout)); err != nil {
+	if err := w.finish(outcomeTimeout, fmt.Sprintf("not done after %s (--timeout); the cluster is left as it is", w.Timeout)); err != nil {
 		return err
 	}
 	return errStopped
 }
 
 // finish compares the boot with its plan, and writes its times.
-func (w *watched) finish(result, text string) error {
+func (w *watched) finish(result outcome, text string) error {
 	c := w.course.Compare(w.found.Plan, w.began)
 	w.start = time.Time{}
 	w.compared(c)
@@ -213,6 +213,6 @@ func (w *watched) finish(result, text string) error {
 			return err
 		}
 	}
-	w.say(eventDone, map[string]any{"result": result, "seconds": w.Follow.Now().Sub(w.began).Seconds()}, "%s", text)
+	w.say(eventDone, map[string]any{"result": string(result), "seconds": w.Follow.Now().Sub(w.began).Seconds()}, "%s", text)
 	return nil
 }

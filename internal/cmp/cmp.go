@@ -45,19 +45,30 @@ type Plugin struct {
 	Generate func(ctx context.Context, r *Request) ([]manifest.Object, error)
 }
 
+// Method is what Argo CD asks a plugin for.
+type Method string
+
+// Methods.
+const (
+	MethodGenerate   Method = "generate"   // the objects of an application
+	MethodMatch      Method = "match"      // whether an application is the plugin's
+	MethodParameters Method = "parameters" // which parameters there are
+)
+
 // Event is a request that was answered.
 type Event struct {
-	Plugin, Method string
-	App            string // as Argo CD names it; with its namespace if that is not Argo CD's
-	Revision       string
-	Objects        int
-	Shared         bool // answered by the call of another request
-	Took           time.Duration
-	Waited         time.Duration // for a free slot
-	Bytes          int64         // of the repository
-	Err            error
-	Code           codes.Code
-	Stack          []byte // of a panic
+	Plugin   string
+	Method   Method
+	App      string // as Argo CD names it; with its namespace if that is not Argo CD's
+	Revision string
+	Objects  int
+	Shared   bool // answered by the call of another request
+	Took     time.Duration
+	Waited   time.Duration // for a free slot
+	Bytes    int64         // of the repository
+	Err      error
+	Code     codes.Code
+	Stack    []byte // of a panic
 }
 
 // service is a plugin's side of the protocol.
@@ -91,7 +102,7 @@ type stream interface {
 // GenerateManifest answers with the objects of an application.
 func (s *service) GenerateManifest(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.ManifestResponse]) error {
 	var got answer
-	err := s.handle(stream, "generate", s.plugin.Reads, func(ctx context.Context, r *Request, e *Event) (err error) {
+	err := s.handle(stream, MethodGenerate, s.plugin.Reads, func(ctx context.Context, r *Request, e *Event) (err error) {
 		if r.err != nil {
 			return r.err
 		}
@@ -108,7 +119,7 @@ func (s *service) GenerateManifest(stream grpc.ClientStreamingServer[pluginpb.Ap
 // MatchRepository says whether an application is for this plugin.
 func (s *service) MatchRepository(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.RepositoryResponse]) error {
 	found := false
-	err := s.handle(stream, "match", s.discovers, func(ctx context.Context, r *Request, _ *Event) (err error) {
+	err := s.handle(stream, MethodMatch, s.discovers, func(ctx context.Context, r *Request, _ *Event) (err error) {
 		if s.plugin.Discover == "" {
 			return nil
 		}
@@ -145,7 +156,7 @@ func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pl
 	pluginpb.ParametersAnnouncementResponse],
 ) error {
 	no := func(argo.Call) bool { return false }
-	if err := s.handle(stream, "parameters", no, func(context.Context, *Request, *Event) error { return nil }); err != nil {
+	if err := s.handle(stream, MethodParameters, no, func(context.Context, *Request, *Event) error { return nil }); err != nil {
 		return err
 	}
 	out := &pluginpb.ParametersAnnouncementResponse{}
@@ -159,7 +170,7 @@ func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pl
 
 // handle reads a request to its end and calls do; at once if the repository is not kept. The answer waits for the end of the request: Argo
 // CD reads no answer before it has sent everything.
-func (s *service) handle(in stream, method string, reads func(argo.Call) bool,
+func (s *service) handle(in stream, method Method, reads func(argo.Call) bool,
 	do func(context.Context, *Request, *Event) error,
 ) (err error) {
 	began := s.cfg.Now()

@@ -51,7 +51,7 @@ func (s *service) head(in stream) (*pluginpb.AppStreamRequest, error) {
 
 // receive reads the head of a request, and keeps the parts that an answer needs. A refused head is an error in the Request: the rest of the
 // stream must still be read.
-func (s *service) receive(in stream, method string, reads func(argo.Call) bool) (*Request, error) {
+func (s *service) receive(in stream, method Method, reads func(argo.Call) bool) (*Request, error) {
 	c := connOf(in.Context())
 	c.begin()
 	defer c.end()
@@ -72,18 +72,18 @@ func (s *service) receive(in stream, method string, reads func(argo.Call) bool) 
 	}
 	r.head = size
 	switch {
-	case method == "match" && reads(r.Call):
+	case method == MethodMatch && reads(r.Call):
 		r.upload.toReader()
 	case r.err != nil || reads != nil && !reads(r.Call):
 		r.upload.unread = true
-	case meta.GetSize() > s.cfg.MaxUpload && method != "match":
+	case meta.GetSize() > s.cfg.MaxUpload && method != MethodMatch:
 		r.upload.refuse(tooLarge(meta.GetSize(), s.cfg.MaxUpload))
 	}
 	return r, nil
 }
 
 // request returns the request that a head describes.
-func (s *service) request(meta *pluginpb.Metadata, method string) *Request {
+func (s *service) request(meta *pluginpb.Metadata, method Method) *Request {
 	env := make(map[string]string, len(meta.GetEnv()))
 	for _, v := range meta.GetEnv() {
 		env[v.GetName()] = v.GetValue()
@@ -94,7 +94,7 @@ func (s *service) request(meta *pluginpb.Metadata, method string) *Request {
 	if !fs.ValidPath(r.Dir) {
 		r.err = fmt.Errorf("path %q is outside of the repository", words.Shorten(meta.GetAppRelPath(), maxMessage))
 	}
-	if method == "generate" {
+	if method == MethodGenerate {
 		r.key = key(env, r.Dir, meta.GetChecksum())
 	}
 	r.upload = &upload{

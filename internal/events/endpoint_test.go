@@ -17,7 +17,7 @@ func TestTooSlow(t *testing.T) {
 	seen := make(chan Event, 1)
 	r := &Receiver{Observe: func(e Event) { seen <- e }}
 	e := &endpoint{
-		sender: "sns", known: func(*http.Request) error {
+		sender: SNSTopic, known: func(*http.Request) error {
 			return nil
 		}, most: 1000, within: time.Millisecond, turns: turnstile.Turnstile{All: 1, Each: 1},
 		handle: func(context.Context, []byte) (Event, error) { return Event{Result: Accepted}, nil },

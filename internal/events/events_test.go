@@ -219,7 +219,7 @@ func newWorld(t *testing.T, sns http.RoundTripper) *world {
 func (w *world) time() time.Time { return w.now }
 
 func (w *world) observe(e events.Event) {
-	text := e.Sender + " " + e.Result
+	text := string(e.Sender) + " " + string(e.Result)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
@@ -539,7 +539,7 @@ func TestSlowStrangers(t *testing.T) {
 		SNS:     &events.SNS{Topics: []string{"arn:aws:sns:eu-central-1:1:t"}, Client: http.DefaultClient, Now: time.Now},
 		Now:     time.Now, Hint: func(events.Notice) bool {
 			return true
-		}, Observe: func(e events.Event) { busy <- e.Sender + " " + e.Result },
+		}, Observe: func(e events.Event) { busy <- string(e.Sender) + " " + string(e.Result) },
 	}
 	server := httptest.NewServer(r.Handler())
 	t.Cleanup(server.Close) // after those that hang

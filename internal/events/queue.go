@@ -49,7 +49,7 @@ func (l *Listener) Run(ctx context.Context) {
 			return
 		}
 		failures++
-		l.Observe(Event{Sender: "sqs", Result: Failed, From: l.Queue.String(), Err: err})
+		l.Observe(Event{Sender: SQS, Result: Failed, From: l.Queue.String(), Err: err})
 		if !retry.Wait(ctx, l.After(backoff.After(failures))) {
 			return
 		}
@@ -63,7 +63,7 @@ func (l *Listener) receive(ctx context.Context) error {
 	}
 	var done []Message
 	for _, m := range messages {
-		e := Event{Sender: "sqs", Result: Accepted, From: l.Queue.String()}
+		e := Event{Sender: SQS, Result: Accepted, From: l.Queue.String()}
 		notices, err := flight.Safely(func() ([]Notice, error) { return Parse([]byte(m.Body)) })
 		switch {
 		case err != nil:

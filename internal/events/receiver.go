@@ -17,27 +17,41 @@ import (
 
 // Event is a notification that was received, or refused.
 type Event struct {
-	Sender  string // webhook, sns, eventbridge, sqs
-	Result  string
+	Sender  Sender
+	Result  Result
 	Notices int
 	From    string // address, topic or queue
 	Err     error
 }
 
+// Sender is the way on which a notification came.
+type Sender string
+
+// Senders.
+const (
+	Webhook     Sender = "webhook"
+	SNSTopic    Sender = "sns"
+	EventBridge Sender = "eventbridge"
+	SQS         Sender = "sqs"
+)
+
+// Result is what became of a notification.
+type Result string
+
 // Results.
 const (
-	Accepted  = "accepted"
-	Duplicate = "duplicate"
-	Ignored   = "ignored" // about something else than changed objects
-	Confirmed = "confirmed"
-	Sender    = "unknown sender"
-	Signature = "wrong signature"
-	Replay    = "replay"
-	TooLarge  = "too large"
-	Malformed = "malformed"
-	TooSlow   = "too slow"
-	Busy      = "busy"
-	Failed    = "failed" // ours
+	Accepted      Result = "accepted"
+	Duplicate     Result = "duplicate"
+	Ignored       Result = "ignored" // about something else than changed objects
+	Confirmed     Result = "confirmed"
+	UnknownSender Result = "unknown sender"
+	Signature     Result = "wrong signature"
+	Replay        Result = "replay"
+	TooLarge      Result = "too large"
+	Malformed     Result = "malformed"
+	TooSlow       Result = "too slow"
+	Busy          Result = "busy"
+	Failed        Result = "failed" // ours
 )
 
 // Receiver receives notifications over HTTP.
@@ -57,7 +71,7 @@ type Receiver struct {
 
 // endpoint is a path with its own limits, so that a client who exhausts one does not affect the others.
 type endpoint struct {
-	sender string
+	sender Sender
 	known  func(*http.Request) error
 	handle func(ctx context.Context, data []byte) (Event, error)
 	most   int64         // bytes of a body
@@ -71,21 +85,21 @@ func (r *Receiver) Handler() http.Handler {
 	if r.Secrets != nil {
 		// Clients with the secret are few, so the limits are high.
 		hook := &endpoint{
-			sender: "webhook", known: r.secret, handle: r.webhook, most: MaxBody, within: knownTime,
+			sender: Webhook, known: r.secret, handle: r.webhook, most: MaxBody, within: knownTime,
 			turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128},
 		}
 		mux.Handle("POST /webhook", r.serve(hook))
 		// MinIO probes the endpoint.
 		mux.Handle("HEAD /webhook", r.serve(hook))
 		mux.Handle("POST /eventbridge", r.serve(&endpoint{
-			sender: "eventbridge", known: r.secret, handle: r.bridge, most: MaxBody, within: knownTime,
+			sender: EventBridge, known: r.secret, handle: r.bridge, most: MaxBody, within: knownTime,
 			turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128},
 		}))
 	}
 	if r.SNS != nil {
 		// The sender is known only after the body was read and its signature checked, so the limits are low.
 		mux.Handle("POST /sns", r.serve(&endpoint{
-			sender: "sns", known: func(*http.Request) error { return nil }, handle: r.notification, most: maxSNS, within: strangerTime,
+			sender: SNSTopic, known: func(*http.Request) error { return nil }, handle: r.notification, most: maxSNS, within: strangerTime,
 			turns: turnstile.Turnstile{All: 64, Each: 8, Queue: 64, QueueEach: 8},
 		}))
 	}
@@ -153,18 +167,18 @@ func (e *endpoint) receive(w http.ResponseWriter, req *http.Request) (Event, err
 	return e.handle(req.Context(), data)
 }
 
-func result(err error) string {
-	for target, name := range map[error]string{ErrSender: Sender, ErrSignature: Signature, ErrReplay: Replay, ErrMalformed: Malformed} {
+func result(err error) Result {
+	for target, r := range map[error]Result{ErrSender: UnknownSender, ErrSignature: Signature, ErrReplay: Replay, ErrMalformed: Malformed} {
 		if errors.Is(err, target) {
-			return name
+			return r
 		}
 	}
 	return Failed
 }
 
-func status(result string) int {
-	switch result {
-	case Sender:
+func status(r Result) int {
+	switch r {
+	case UnknownSender:
 		return http.StatusUnauthorized
 	case Signature, Replay:
 		return http.StatusForbidden

@@ -155,7 +155,7 @@ func (s *server) hint(n events.Notice) bool { return s.refresher.Hint(n.Bucket, 
 
 // observe logs and counts a notification.
 func (s *server) observe(e events.Event) {
-	s.received.Add(1, e.Sender, e.Result)
+	s.received.Add(1, string(e.Sender), string(e.Result))
 	fields := []any{"sender", e.Sender, "result", e.Result, "from", e.From, "objects", e.Notices}
 	if e.Err != nil {
 		s.log.Warn("notification", append(fields, "error", e.Err.Error())...)

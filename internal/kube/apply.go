@@ -19,11 +19,17 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// Results of Apply.
+// Result is what was done with an object; "" is nothing, because of an error or because the object is not there.
+type Result string
+
+// Results. Those of Apply are Created, Changed and Unchanged.
 const (
-	Created   = "created"
-	Changed   = "changed"
-	Unchanged = "unchanged"
+	Created   Result = "created"
+	Changed   Result = "changed"
+	Unchanged Result = "unchanged"
+	Deleted   Result = "deleted"
+	// Left is an object that Helm or Argo CD deploys.
+	Left Result = "left"
 )
 
 // ErrConflict says that another manager has set a field to another value.
@@ -46,7 +52,7 @@ type Apply struct {
 const additions = manager + "-additions"
 
 // Apply applies an object on the server, as the field manager argosy, and says whether that changed it. The object is not changed.
-func (l *Lookup) Apply(ctx context.Context, o manifest.Object, how Apply) (result string, err error) {
+func (l *Lookup) Apply(ctx context.Context, o manifest.Object, how Apply) (result Result, err error) {
 	k, err := l.kind(ctx, manifest.Group(o), manifest.String(o, "kind"))
 	if err != nil {
 		return "", err

@@ -17,13 +17,6 @@ import (
 // RefreshLease is the Lease of the process that keeps intervals.
 const RefreshLease = "argosy-refresh"
 
-// Results of Remove, besides Changed and Unchanged.
-const (
-	Deleted = "deleted"
-	// Left is an object that Helm or Argo CD deploys.
-	Left = "left"
-)
-
 // Install adds things to an Argo CD, and takes them away.
 type Install struct {
 	Lookup *Lookup
@@ -36,7 +29,7 @@ type Install struct {
 	// Force takes fields from other managers.
 	Force bool
 	// Tell is called with each result.
-	Tell func(result string, key live.Key)
+	Tell func(result Result, key live.Key)
 }
 
 // Add applies all objects, or none if Argo CD is not there or the API server would refuse one. Those of Argo CD come last, because they
@@ -65,7 +58,7 @@ func (i *Install) Add(ctx context.Context) error {
 	return nil
 }
 
-func (i *Install) apply(ctx context.Context, o manifest.Object, how Apply) (result string, err error) {
+func (i *Install) apply(ctx context.Context, o manifest.Object, how Apply) (result Result, err error) {
 	how.Force = i.Force
 	err = Persist(ctx, func() error {
 		result, err = i.Lookup.Apply(ctx, o, how)
@@ -143,7 +136,7 @@ func (i *Install) alone(ctx context.Context, except []string) error {
 }
 
 // remove deletes an object, unless it is deployed by Helm or Argo CD. "" says that it was not there.
-func (l *Lookup) remove(ctx context.Context, key live.Key) (result string, err error) {
+func (l *Lookup) remove(ctx context.Context, key live.Key) (result Result, err error) {
 	k, err := l.kind(ctx, key.Group, key.Kind)
 	if err != nil {
 		return "", err

@@ -29,7 +29,7 @@ func TestRemove(t *testing.T) {
 		var told []string
 		i := kube.Install{
 			Lookup: &kube.Lookup{Client: api(t, answers)}, Ours: ours, Sidecar: "argosy-cmp", Later: "operated",
-			Tell: func(result string, key live.Key) { told = append(told, result+" "+key.Name) },
+			Tell: func(result kube.Result, key live.Key) { told = append(told, string(result)+" "+key.Name) },
 		}
 		err := i.Remove(t.Context())
 		return strings.Join(told, ", "), err

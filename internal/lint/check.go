@@ -222,8 +222,7 @@ func (p *pass) about(item *plan.Item, field []string, format string, args ...any
 
 // goTemplate reports whether a set has Go templates.
 func (s set) goTemplate() bool {
-	on, _ := s.spec["goTemplate"].(bool)
-	return on
+	return generator.GoTemplate(s.spec)
 }
 
 // set notes something about a field in the spec of a set.

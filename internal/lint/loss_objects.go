@@ -3,6 +3,7 @@ package lint
 import (
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -23,7 +24,7 @@ var ruleDeleteHook = Rule{
 		"without end if that fails (executePostDeleteHooks in controller/hook.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
-			if s.item == nil || s.has("git") == nil {
+			if s.item == nil || s.has(generator.KindGit) == nil {
 				continue
 			}
 			for _, app := range s.item.Children {
@@ -43,7 +44,8 @@ func (s set) fromDirectory(app *plan.Application) bool {
 		return false
 	}
 	for _, g := range s.generators() {
-		if g.kind == "git" && giturl.Canonical(manifest.String(g.spec, "repoURL")) == giturl.Canonical(app.Sources[0].Repository) {
+		if g.Kind == generator.KindGit &&
+			giturl.Canonical(manifest.String(g.Spec, "repoURL")) == giturl.Canonical(app.Sources[0].Repository) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -42,13 +43,14 @@ var ruleNameChanges = Rule{
 func (s set) changes(name string) string {
 	last := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 	switch {
-	case s.has("pullRequest", "scmProvider") != nil && slices.Contains([]string{
+	case s.has(generator.KindPullRequest, generator.KindSCMProvider) != nil && slices.Contains([]string{
 		"head_sha", "head_short_sha", "head_short_sha_7", "sha", "short_sha", "short_sha_7",
 	}, name):
 		return "a commit"
-	case s.has("clusters") != nil && (strings.HasPrefix(name, "metadata.labels") || strings.HasPrefix(name, "metadata.annotations")):
+	case s.has(generator.KindClusters) != nil &&
+		(strings.HasPrefix(name, "metadata.labels") || strings.HasPrefix(name, "metadata.annotations")):
 		return "a label or annotation of a cluster"
-	case s.has("pullRequest", "scmProvider") == nil && slices.Contains([]string{
+	case s.has(generator.KindPullRequest, generator.KindSCMProvider) == nil && slices.Contains([]string{
 		"version", "chartversion", "revision", "targetrevision", "tag", "chart_version", "target_revision",
 	}, last) && slices.Contains(s.revisions(), name):
 		return "the target revision"
@@ -79,12 +81,12 @@ var ruleShrinks = Rule{
 		"applicationset/controllers/applicationset_controller.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
-			g := s.has("scmProvider", "plugin", "clusterDecisionResource")
+			g := s.has(generator.KindSCMProvider, generator.KindPlugin, generator.KindDecision)
 			if g == nil || s.item == nil || !s.deletes() || !p.SetPolicy.Deletes() {
 				continue
 			}
-			p.set(s, g.at(), "if the API of the generator %s returns fewer results, the set deletes Applications and what they "+
-				"have deployed", g.kind)
+			p.set(s, g.At(), "if the API of the generator %s returns fewer results, the set deletes Applications and what they "+
+				"have deployed", g.Kind)
 		}
 	},
 }

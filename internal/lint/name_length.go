@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -80,7 +81,7 @@ var ruleNameFromServer = Rule{
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			name := manifest.String(s.spec, "template", "metadata", "name")
-			if g := s.has("clusters", "clusterDecisionResource"); g == nil {
+			if g := s.has(generator.KindClusters, generator.KindDecision); g == nil {
 				continue
 			}
 			for _, a := range action.FindAllString(name, -1) {

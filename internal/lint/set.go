@@ -5,69 +5,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/strict"
 )
 
-// generatorKinds are the generators of sets.
-var generatorKinds = []string{
-	"clusterDecisionResource", "clusters", "git", "list", "matrix", "merge", "plugin", "pullRequest", "scmProvider",
-}
-
-// generatorNode is a generator of a set, in its place.
-type generatorNode struct {
-	kind string
-	spec map[string]any
-	// entry is the list entry that contains the generator, with its selector. path is the path of the entry in the spec of the set.
-	entry map[string]any
-	path  []string
-	// parent is the matrix or merge that it is in, and index its place there.
-	parent *generatorNode
-	index  int
-}
-
-// at is the path of a field of a generator.
-func (g *generatorNode) at(field ...string) []string {
-	return slices.Concat(g.path, []string{g.kind}, field)
-}
-
-// children are the generators inside a matrix or merge.
-func (g *generatorNode) children() []*generatorNode {
-	return generatorsIn(g.spec["generators"], g.at("generators"), g)
-}
-
-func generatorsIn(v any, path []string, parent *generatorNode) []*generatorNode {
-	var out []*generatorNode
-	list, _ := v.([]any)
-	for i, e := range list {
-		entry, _ := e.(map[string]any)
-		for _, kind := range generatorKinds {
-			if spec, ok := entry[kind].(map[string]any); ok {
-				out = append(out, &generatorNode{kind, spec, entry, append(slices.Clone(path), strict.Index(i)), parent, i})
-			}
-		}
-	}
-	return out
-}
-
-// generators returns all generators of a set, nested ones behind those that they are in.
-func (s set) generators() []*generatorNode {
-	return withChildren(generatorsIn(s.spec["generators"], []string{"generators"}, nil))
-}
-
-func withChildren(list []*generatorNode) []*generatorNode {
-	var out []*generatorNode
-	for _, g := range list {
-		out = append(append(out, g), withChildren(g.children())...)
-	}
-	return out
+// generators returns all generators of a set that are objects, nested ones behind those that they are in.
+func (s set) generators() []*generator.Node {
+	return slices.DeleteFunc(generator.Nodes(s.spec["generators"]), func(g *generator.Node) bool { return g.Spec == nil })
 }
 
 // has returns the first generator of one of these kinds, nil if there is none.
-func (s set) has(kinds ...string) *generatorNode {
+func (s set) has(kinds ...generator.Kind) *generator.Node {
 	for _, g := range s.generators() {
-		if slices.Contains(kinds, g.kind) {
+		if slices.Contains(kinds, g.Kind) {
 			return g
 		}
 	}

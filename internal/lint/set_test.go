@@ -54,8 +54,8 @@ generators:
 `)
 	var got []string
 	for _, g := range s.generators() {
-		text := fieldPath(g.at())
-		if g.gets() {
+		text := fieldPath(g.At())
+		if gets(g) {
 			text += " gets"
 		}
 		got = append(got, text)

@@ -28,8 +28,8 @@ var ruleDropsLocal = Rule{
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			for _, g := range s.generators() {
-				selector := manifest.Map(g.spec, "selector")
-				if g.kind != "clusters" || !selectsUnlabelled(selector) {
+				selector := manifest.Map(g.Spec, "selector")
+				if g.Kind != generator.KindClusters || !selectsUnlabelled(selector) {
 					continue
 				}
 				if !p.ClustersKnown {
@@ -39,7 +39,7 @@ var ruleDropsLocal = Rule{
 				if !slices.ContainsFunc(p.Clusters, func(c generator.Cluster) bool {
 					return strings.TrimRight(c.Server, "/") == argo.InClusterServer
 				}) {
-					p.set(s, g.at("selector"), "Argo CD's own cluster has no Secret, so the selector leaves it out")
+					p.set(s, g.At("selector"), "Argo CD's own cluster has no Secret, so the selector leaves it out")
 				}
 			}
 		}
@@ -103,14 +103,14 @@ var ruleSelectorNested = Rule{
 				continue
 			}
 			for _, g := range s.generators() {
-				inside := withChildren([]*generatorNode{g})
-				selected(manifest.Map(g.entry, "selector"), func(key string, _ []string, path []string) {
-					nested := slices.ContainsFunc(inside, func(g *generatorNode) bool {
+				inside := append([]*generator.Node{g}, g.Inside()...)
+				selected(manifest.Map(g.Entry, "selector"), func(key string, _ []string, path []string) {
+					nested := slices.ContainsFunc(inside, func(g *generator.Node) bool {
 						meta := strings.HasPrefix(key, "metadata.labels.") || strings.HasPrefix(key, "metadata.annotations.")
-						return g.kind == "clusters" && meta || g.spec["values"] != nil && strings.HasPrefix(key, "values.")
+						return g.Kind == generator.KindClusters && meta || g.Spec["values"] != nil && strings.HasPrefix(key, "values.")
 					})
 					if nested {
-						p.set(s, slices.Concat(g.path, []string{"selector"}, path), "the selector does not see %s in Argo CD %s", key,
+						p.set(s, slices.Concat(g.Path, []string{"selector"}, path), "the selector does not see %s in Argo CD %s", key,
 							p.Version)
 					}
 				})
@@ -147,10 +147,10 @@ var ruleVersionLabel = Rule{
 		}
 		for _, s := range p.sets() {
 			for _, g := range s.generators() {
-				selected(manifest.Map(g.spec, "selector"), func(key string, values []string, path []string) {
+				selected(manifest.Map(g.Spec, "selector"), func(key string, values []string, path []string) {
 					for _, v := range values {
 						if key == versionLabel && v != "" && !form.MatchString(v) && !strings.Contains(v, "{{") {
-							p.set(s, g.at(append([]string{"selector"}, path...)...),
+							p.set(s, g.At(append([]string{"selector"}, path...)...),
 								"%s is not the form that the label has in Argo CD %s: %s", v, p.Version, like)
 						}
 					}
@@ -172,17 +172,17 @@ var rulePathTwice = Rule{
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			for _, g := range s.generators() {
-				if g.kind != "matrix" || !s.goTemplate() {
+				if g.Kind != generator.KindMatrix || !s.goTemplate() {
 					continue
 				}
 				seen := map[string]bool{}
-				for _, c := range withChildren(g.children()) {
-					if c.kind != "git" {
+				for _, c := range g.Inside() {
+					if c.Kind != generator.KindGit {
 						continue
 					}
-					prefix := manifest.String(c.spec, "pathParamPrefix")
+					prefix := manifest.String(c.Spec, "pathParamPrefix")
 					if seen[prefix] && s.usesPath(prefix) {
-						p.set(s, c.at(), "another git generator of the matrix has the parameter path, too, and that one wins")
+						p.set(s, c.At(), "another git generator of the matrix has the parameter path, too, and that one wins")
 					}
 					seen[prefix] = true
 				}
@@ -216,10 +216,10 @@ var ruleNotInterpolated = Rule{
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			for _, g := range s.generators() {
-				if g.kind == "matrix" || g.kind == "merge" || g.gets() {
+				if g.Kind.Nests() || gets(g) {
 					continue
 				}
-				texts(withoutOwn(g.spec), g.at(), func(path []string, text string) {
+				texts(withoutOwn(g.Spec), g.At(), func(path []string, text string) {
 					if action.MatchString(text) {
 						p.set(s, path, "nothing replaces %s in this generator", action.FindString(text))
 					}
@@ -230,9 +230,9 @@ var ruleNotInterpolated = Rule{
 }
 
 // gets reports whether a generator gets parameters of another.
-func (g *generatorNode) gets() bool {
-	for ; g.parent != nil; g = g.parent {
-		if g.parent.kind == "matrix" && g.index == 1 {
+func gets(g *generator.Node) bool {
+	for ; g.Parent != nil; g = g.Parent {
+		if g.Parent.Kind == generator.KindMatrix && g.Index == 1 {
 			return true
 		}
 	}
@@ -275,13 +275,13 @@ var ruleOwnValues = Rule{
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			for _, g := range s.generators() {
-				if !s.goTemplate() || !g.gets() {
+				if !s.goTemplate() || !gets(g) {
 					continue
 				}
-				texts(g.spec["values"], g.at("values"), func(path []string, text string) {
+				texts(g.Spec["values"], g.At("values"), func(path []string, text string) {
 					for _, name := range s.parameters(text) {
 						top, _, _ := strings.Cut(name, ".")
-						if generator.Own(g.kind, top) {
+						if generator.Own(g.Kind, top) {
 							p.set(s, path, "in Argo CD %s the value does not see %s of its own generator", p.Version, name)
 							return
 						}

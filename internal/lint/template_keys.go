@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
@@ -51,19 +52,10 @@ var ruleTemplatedProject = Rule{
 }
 
 // outside is the first generator, nested ones included, whose parameters are from repositories; "" is none.
-func outside(v any) string {
-	list, _ := v.([]any)
-	for _, g := range list {
-		m, _ := g.(map[string]any)
-		for _, name := range []string{"git", "scmProvider", "pullRequest"} {
-			if m[name] != nil {
-				return name
-			}
-		}
-		for _, name := range []string{"matrix", "merge"} {
-			if inner := outside(manifest.Map(m, name)["generators"]); inner != "" {
-				return inner
-			}
+func outside(generators any) generator.Kind {
+	for _, g := range generator.Nodes(generators) {
+		if g.Kind.FromRepositories() {
+			return g.Kind
 		}
 	}
 	return ""

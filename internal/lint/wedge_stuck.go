@@ -3,6 +3,7 @@ package lint
 import (
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	plugin "github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -156,18 +157,11 @@ func elsewhere(s plan.Source) string {
 }
 
 // outsideGit are the generators, nested ones included, that read something outside of Git.
-func outsideGit(v any) []string {
+func outsideGit(generators any) []string {
 	var out []string
-	list, _ := v.([]any)
-	for _, g := range list {
-		m, _ := g.(map[string]any)
-		for _, name := range []string{"clusters", "scmProvider", "pullRequest", "plugin", "clusterDecisionResource"} {
-			if _, ok := m[name]; ok {
-				out = append(out, name)
-			}
-		}
-		for _, name := range []string{"matrix", "merge"} {
-			out = append(out, outsideGit(manifest.Map(m, name)["generators"])...)
+	for _, g := range generator.Nodes(generators) {
+		if g.Kind == generator.KindClusters || g.Kind.AsksAPI() {
+			out = append(out, string(g.Kind))
 		}
 	}
 	return out

@@ -10,11 +10,20 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
+// GoalState is the kind of a Goal.
+type GoalState string
+
+// States to wait for.
+const (
+	GoalHealthy  GoalState = "healthy"
+	GoalSynced   GoalState = "synced"
+	GoalRevision GoalState = "revision"
+)
+
 // Goal is a state of a root to wait for.
 type Goal struct {
-	// State is healthy, synced or revision.
-	State string
-	// Revision is the commit, or the beginning of it.
+	State GoalState
+	// Revision is the commit of GoalRevision, or the beginning of it.
 	Revision string
 }
 
@@ -22,21 +31,21 @@ var commit = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z._+-]{0,127}$`)
 
 // ParseGoal reads healthy, synced or revision=SHA.
 func ParseGoal(text string) (Goal, error) {
-	state, revision, given := strings.Cut(text, "=")
-	switch {
-	case !given && (state == "healthy" || state == "synced"):
+	name, revision, given := strings.Cut(text, "=")
+	switch state := GoalState(name); {
+	case !given && (state == GoalHealthy || state == GoalSynced):
 		return Goal{State: state}, nil
-	case given && state == "revision" && commit.MatchString(revision):
+	case given && state == GoalRevision && commit.MatchString(revision):
 		return Goal{State: state, Revision: revision}, nil
 	}
 	return Goal{}, problem.Usagef("%q must be healthy, synced or revision=SHA", text)
 }
 
 func (g Goal) String() string {
-	if g.State == "revision" {
-		return "revision=" + g.Revision
+	if g.State == GoalRevision {
+		return string(g.State) + "=" + g.Revision
 	}
-	return g.State
+	return string(g.State)
 }
 
 // minCommit is the shortest beginning of a commit that is taken for one.
@@ -47,7 +56,7 @@ const minCommit = 7
 // Healthy and synced are about everything below the root. Missing Applications, syncs that run, and a source that was not hydrated keep
 // both from being reached. A revision is about the root alone: it was compared with the revision and is synced.
 func (g Goal) Left(root *Node) []*Node {
-	if g.State == "revision" {
+	if g.State == GoalRevision {
 		if is := func(have string) bool {
 			return have == g.Revision || len(g.Revision) >= minCommit && strings.HasPrefix(have, g.Revision)
 		}; slices.ContainsFunc(root.Revisions, is) && root.Sync == argo.Synced && !root.Operation.Running() && !root.Requested {
@@ -58,7 +67,7 @@ func (g Goal) Left(root *Node) []*Node {
 	var out []*Node
 	root.All(func(n *Node) {
 		ok := n.Settled()
-		if g.State == "healthy" {
+		if g.State == GoalHealthy {
 			// If the objects of a node are unknown, only Synced proves that all of them exist.
 			ok = ok && n.Health == health.Healthy && (n.Cut == "" || n.Sync == argo.Synced)
 		} else {

@@ -98,7 +98,7 @@ func lenientRule(topic generator.Topic) Rule {
 // unreplaced finds placeholders of Go templates in a set without goTemplate whose parameters are not known: none has a dot before its name.
 func (l *loader) unreplaced(item *Item, origin string) {
 	spec := manifest.Map(item.Object, "spec")
-	if on, _ := spec["goTemplate"].(bool); on {
+	if generator.GoTemplate(spec) {
 		return
 	}
 	for _, field := range dotted("spec.template", spec["template"]) {
@@ -133,10 +133,5 @@ func dotted(path string, v any) []string {
 
 // asksClusters reports whether a generator of a set, nested ones included, lists clusters.
 func asksClusters(generators any) bool {
-	list, _ := generators.([]any)
-	return slices.ContainsFunc(list, func(v any) bool {
-		m, _ := v.(map[string]any)
-		return m["clusters"] != nil || asksClusters(manifest.Map(m, "matrix")["generators"]) ||
-			asksClusters(manifest.Map(m, "merge")["generators"])
-	})
+	return slices.ContainsFunc(generator.Nodes(generators), func(g *generator.Node) bool { return g.Kind == generator.KindClusters })
 }

@@ -36,15 +36,24 @@ func newMetrics(s *Server) *repoMetrics {
 	}
 }
 
+// kind is the kind of a repository, for metrics and limits.
+type kind string
+
+const (
+	kindBucket kind = "bucket"
+	kindClock  kind = "clock"
+	kindNone   kind = "none" // a request for something else
+)
+
 // describe returns the class of a request for metrics; there are few classes.
-func describe(r *http.Request) (repository, operation string) {
+func describe(r *http.Request) (repository kind, operation string) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/"+triggerurl.BucketPrefix):
-		repository = "bucket"
+		repository = kindBucket
 	case strings.HasPrefix(r.URL.Path, "/"+triggerurl.ClockPrefix) || strings.HasPrefix(r.URL.Path, "/"+triggerurl.Interval+"/"):
-		repository = "clock"
+		repository = kindClock
 	default:
-		return "none", "other"
+		return kindNone, "other"
 	}
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/info/refs"):
@@ -64,8 +73,8 @@ func (m *repoMetrics) observe(next http.Handler, log *slog.Logger, now func() ti
 		next.ServeHTTP(seen, r)
 		took := now().Sub(start)
 		repository, operation := describe(r)
-		m.requests.Add(1, repository, operation, strconv.Itoa(seen.status))
-		m.seconds.Observe(took.Seconds(), repository, operation)
+		m.requests.Add(1, string(repository), operation, strconv.Itoa(seen.status))
+		m.seconds.Observe(took.Seconds(), string(repository), operation)
 		if serve.IsProbe(r) {
 			return
 		}
@@ -125,7 +134,7 @@ func parseUsers(file string, data []byte) (users, error) {
 // name a bucket, an object or a user: metrics are public.
 func authenticate(next http.Handler, list func() (users, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if kind, _ := describe(r); serve.IsProbe(r) || r.URL.Path == "/metrics" || kind == "clock" {
+		if repository, _ := describe(r); serve.IsProbe(r) || r.URL.Path == "/metrics" || repository == kindClock {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -175,7 +175,7 @@ func (s *Server) failed(path string, err error) {
 func (s *Server) turn(r *http.Request) (leave func(), err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxWait)
 	defer cancel()
-	if kind, _ := describe(r); kind == "bucket" {
+	if repository, _ := describe(r); repository == kindBucket {
 		return s.bucketTurns.Enter(ctx, turnstile.Client(r))
 	}
 	return s.clockTurns.Enter(ctx, turnstile.Client(r))

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -38,6 +39,8 @@ func (c *codeCommit) answer(ctx context.Context, q generator.Question) (*generat
 func (c *codeCommit) key(q generator.Question) string { return questionKey("aws", q) }
 
 func (c *codeCommit) clean(err error) error { return err }
+
+func (c *codeCommit) lasts() time.Duration { return 0 }
 
 func (c *codeCommit) call(ctx context.Context, service, operation string, in, out any) error {
 	body, err := json.Marshal(in)

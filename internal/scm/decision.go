@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -33,6 +34,10 @@ func (a *Asker) openDecision(q generator.Question) (service, error) {
 func (d *decision) key(q generator.Question) string { return questionKey("objects", q) }
 
 func (d *decision) clean(err error) error { return err }
+
+func (d *decision) lasts() time.Duration { return 0 }
+
+func (d *decision) warnings() []string { return nil }
 
 func (d *decision) answer(ctx context.Context, _ generator.Question) (*generator.Answer, error) {
 	a := d.asker

@@ -250,7 +250,7 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 		}
 		// The Secret says where its App is.
 		h.base = base
-		if err := a.allow(Target{Resource: base.String() + s.owner(q), Namespace: a.Namespace}); err != nil {
+		if err := a.allow(Target{Resource: base.String() + s.owner(false), Namespace: a.Namespace}); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,38 +58,11 @@ type spec struct {
 	} `json:"bearerToken"`
 }
 
-// address is the address of the API, as Argo CD's libraries complete it.
-func (s *spec) address(c *Client, q generator.Question) (string, error) {
-	switch q.Provider {
-	case "github":
-		return githubBase(s.API), nil
-	case "gitlab":
-		return withSuffix(cmp.Or(s.API, "https://gitlab.com"), "/api/v4"), nil
-	case "gitea":
-		return strings.TrimSuffix(s.API, "/") + "/api/v1", nil
-	case "bitbucketServer":
-		return withSuffix(s.API, "/rest"), nil
-	case "bitbucket":
-		return cmp.Or(s.API, c.Bitbucket, "https://api.bitbucket.org/2.0"), nil
-	case "azureDevOps", "azuredevops":
-		return strings.TrimSuffix(cmp.Or(s.API, "https://dev.azure.com"), "/") + "/" + url.PathEscape(s.Organization), nil
-	}
-	return "", fmt.Errorf("%q is not a provider", q.Provider)
-}
-
-func withSuffix(api, suffix string) string {
-	api = strings.TrimSuffix(api, "/")
-	if strings.HasSuffix(api, suffix) {
-		return api
-	}
-	return api + suffix
-}
-
 // owner is the path of the subject below the address.
-func (s *spec) owner(q generator.Question) string {
+func (s *spec) owner(inAddress bool) string {
 	parts := []string{s.Organization, s.TeamProject, s.Owner, s.Group, s.Project, s.Repo}
-	if strings.EqualFold(q.Provider, "azureDevOps") {
-		parts = parts[1:] // it is in the address
+	if inAddress {
+		parts = parts[1:]
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "/")
 }
@@ -106,7 +79,11 @@ func (a *Asker) Address(q generator.Question) (string, error) {
 	if err := json.Unmarshal(q.Spec, &s); err != nil {
 		return "", errors.New("the question is not valid")
 	}
-	return s.address(a.Client, q)
+	p, ok := providers[q.Provider]
+	if !ok {
+		return "", errNoProvider(q.Provider)
+	}
+	return p.address(a.Client, &s), nil
 }
 
 // open opens the service of a question. It sends no request before the question is allowed.
@@ -124,14 +101,15 @@ func (a *Asker) open(ctx context.Context, q generator.Question) (service, error)
 	if s.API != "" && len(a.Allowed) > 0 && !slices.Contains(a.Allowed, s.API) {
 		return nil, fmt.Errorf("the API %q is not one of those that are allowed: %s", s.API, strings.Join(a.Allowed, ", "))
 	}
-	if q.Provider == "awsCodeCommit" {
+	if q.Provider == generator.CodeCommit {
 		return a.openCodeCommit(q, s)
 	}
-	base, err := s.address(a.Client, q)
-	if err != nil {
-		return nil, err
+	p, ok := providers[q.Provider]
+	if !ok {
+		return nil, errNoProvider(q.Provider)
 	}
-	target := Target{Resource: strings.TrimSuffix(base, "/") + "/" + s.owner(q)}
+	base := p.address(a.Client, &s)
+	target := Target{Resource: strings.TrimSuffix(base, "/") + "/" + s.owner(p.inAddress)}
 	if s.usesSecrets() {
 		target.Namespace = q.Set.Namespace
 	}
@@ -149,15 +127,11 @@ func (a *Asker) open(ctx context.Context, q generator.Question) (service, error)
 	if err != nil {
 		return nil, err
 	}
-	if q.Provider == "github" {
-		// Topics were a preview in older Enterprise servers.
-		h.header.Set("Accept", "application/vnd.github.mercy-preview+json, application/vnd.github+json")
-		h.header.Set("X-Github-Api-Version", "2022-11-28")
-	}
-	if err := a.authenticate(ctx, q, s, h); err != nil {
+	maps.Copy(h.header, p.header.Clone())
+	if err := a.authenticate(ctx, q, p, s, h); err != nil {
 		return nil, h.clean(err)
 	}
-	return hostService{h, provider(q.Provider, h, s)}, nil
+	return hostService{h, p.host(h, s)}, nil
 }
 
 func (a *Asker) allow(t Target) error {
@@ -165,24 +139,6 @@ func (a *Asker) allow(t Target) error {
 		return nil
 	}
 	return a.Allow(t)
-}
-
-// provider returns the host of a provider.
-func provider(name string, h *host, s spec) any {
-	switch name {
-	case "github":
-		return &github{h, s}
-	case "gitlab":
-		return &gitlab{h, s}
-	case "gitea":
-		return &gitea{h, s}
-	case "bitbucket":
-		return &bitbucketCloud{h, s}
-	case "bitbucketServer":
-		return &bitbucketServer{h, s}
-	default:
-		return &azure{h, s}
-	}
 }
 
 // hostService is a host, opened.
@@ -204,55 +160,29 @@ func (a *Asker) environment(q generator.Question, h *host) secret.Text {
 }
 
 // authenticate reads the credential that a set names, and sends it with each request.
-func (a *Asker) authenticate(ctx context.Context, q generator.Question, s spec, h *host) error {
-	if s.AppSecretName != "" && q.Provider == "github" {
+func (a *Asker) authenticate(ctx context.Context, q generator.Question, p provider, s spec, h *host) error {
+	if s.AppSecretName != "" && p.app {
 		return a.authenticateApp(ctx, q, s, h)
 	}
-	ref, user := cmp.Or(s.TokenRef, s.AccessTokenRef, s.AppPasswordRef), s.User
-	bearer := s.BearerToken != nil
+	ref := cmp.Or(s.TokenRef, s.AccessTokenRef, s.AppPasswordRef)
+	c := credential{user: s.User, bearer: s.BearerToken != nil, basic: s.BasicAuth != nil}
 	switch {
-	case bearer:
+	case c.bearer:
 		ref = s.BearerToken.TokenRef
-	case s.BasicAuth != nil:
-		ref, user = s.BasicAuth.PasswordRef, s.BasicAuth.Username
+	case c.basic:
+		ref, c.user = s.BasicAuth.PasswordRef, s.BasicAuth.Username
 	}
-	token, err := a.token(ctx, q.Set, ref)
-	if token.IsZero() && (err == nil || errors.As(err, new(generator.Unknown))) {
-		if token = a.environment(q, h); !token.IsZero() {
+	var err error
+	c.token, err = a.token(ctx, q.Set, ref)
+	if c.token.IsZero() && (err == nil || errors.As(err, new(generator.Unknown))) {
+		if c.token = a.environment(q, h); !c.token.IsZero() {
 			err = nil
 		}
 	}
 	if err != nil {
 		return err
 	}
-	switch q.Provider {
-	case "github":
-		h.authorize("Authorization", "Bearer ", token)
-	case "gitlab":
-		h.authorize("Private-Token", "", token)
-	case "gitea":
-		h.authorize("Authorization", "token ", token)
-	case "azureDevOps", "azuredevops":
-		if token.IsZero() && q.Provider == "azureDevOps" {
-			return errors.New("azureDevOps: no access token provided")
-		}
-		if !token.IsZero() {
-			h.basic("", token)
-		}
-	case "bitbucketServer":
-		if bearer || s.BasicAuth != nil {
-			h.header.Set("X-Atlassian-Token", "no-check")
-			h.header.Set("X-Requested-With", "XMLHttpRequest")
-		}
-		fallthrough
-	default:
-		if bearer {
-			h.authorize("Authorization", "Bearer ", token)
-		} else if user != "" || !token.IsZero() {
-			h.basic(user, token)
-		}
-	}
-	return nil
+	return p.authenticate(h, c)
 }
 
 func (a *Asker) now() time.Time { return a.Client.Now() }

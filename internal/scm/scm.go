@@ -94,7 +94,7 @@ type Asker struct {
 	// Allow checks a question before Secrets are read and requests are sent. Nil allows everything.
 	Allow func(Target) error
 	// Token returns a token for a provider at an address where a set names none. Nil is none.
-	Token func(provider, base string) secret.Text
+	Token func(p generator.Provider, base string) secret.Text
 	// Hint says how to provide a Secret or another object. It is appended to the error that the object is not known.
 	Hint string
 }
@@ -114,14 +114,8 @@ func (a *Asker) Ask(ctx context.Context, q generator.Question) (*generator.Answe
 	}
 	answer, err := s.answer(ctx, q)
 	if err == nil {
-		allowed := time.Duration(0)
-		if h, ok := s.(interface{ lasts() time.Duration }); ok {
-			allowed = h.lasts()
-		}
-		if n, ok := s.(interface{ warnings() []string }); ok {
-			answer.Warnings = n.warnings()
-		}
-		a.Client.keep(key, answer, allowed)
+		answer.Warnings = s.warnings()
+		a.Client.keep(key, answer, s.lasts())
 		return answer, nil
 	}
 	var limit *LimitError
@@ -141,6 +135,9 @@ type service interface {
 	key(q generator.Question) string
 	// clean takes secrets out of an error.
 	clean(err error) error
+	// lasts is how long the answer may be used again, and warnings are lines about it for the user.
+	lasts() time.Duration
+	warnings() []string
 }
 
 // repositoryHost answers the questions of scmProvider.

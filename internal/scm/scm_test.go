@@ -577,7 +577,7 @@ func TestApp(t *testing.T) {
 	if _, err := asker.Ask(context.Background(), q); err == nil || !strings.Contains(err.Error(), "the Secret app in namespace argocd is not known") {
 		t.Error(err)
 	}
-	asker.Token = func(string, string) secret.Text { return secret.New(scmtest.Token) }
+	asker.Token = func(generator.Provider, string) secret.Text { return secret.New(scmtest.Token) }
 	if a, err := asker.Ask(context.Background(), q); err != nil || len(a.Repositories) != 5 {
 		t.Error(err)
 	}
@@ -596,7 +596,10 @@ func TestApp(t *testing.T) {
 // TestAddress: an API has one address, however it is written, and nothing leads out of it.
 func TestAddress(t *testing.T) {
 	asker := newAsker(t, "")
-	for _, c := range []struct{ provider, spec, want string }{
+	for _, c := range []struct {
+		provider   generator.Provider
+		spec, want string
+	}{
 		{"github", `{}`, "https://api.github.com"},
 		{"github", `{"api": "https://git.example.com"}`, "https://git.example.com/api/v3/"},
 		{"github", `{"api": "https://git.example.com/api/v3"}`, "https://git.example.com/api/v3/"},
@@ -608,6 +611,16 @@ func TestAddress(t *testing.T) {
 	} {
 		if got, err := asker.Address(generator.Question{Provider: c.provider, Spec: json.RawMessage(c.spec)}); err != nil || got != c.want {
 			t.Errorf("%s %s: %q, %v", c.provider, c.spec, got, err)
+		}
+	}
+	for _, unknown := range []generator.Provider{"", "gogs", "GitHub", "AzureDevOps"} {
+		q := generator.Question{Ask: generator.AskRepositories, Provider: unknown, Spec: json.RawMessage(`{"organization": "acme"}`)}
+		want := fmt.Sprintf("%q is not a provider", unknown)
+		if _, err := asker.Address(q); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", unknown, err)
+		}
+		if _, err := asker.Ask(t.Context(), q); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", unknown, err)
 		}
 	}
 	server := scmtest.New(t, "github")

@@ -48,6 +48,8 @@ func askerOf(f appsetplugin.For) rights.Asker {
 	return rights.Asker{Parent: f.Parent, Repository: f.Call.RepoURL, Policy: f.Policy}
 }
 
+var _ generator.Committed = (*gittree.Tree)(nil)
+
 // Tree implements generator.Repositories. A revision is the same commit for the whole request, however it is spelt.
 func (k *knowledge) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
 	t, err := k.tree(ctx, url, k.At(url, revision))

@@ -88,8 +88,8 @@ func (m *sidecarMetrics) workers(p *worker.Pool) {
 }
 
 func (m *sidecarMetrics) observe(e cmp.Event) {
-	m.requests.Add(1, e.Plugin, e.Method, e.Code.String())
-	m.seconds.Observe(e.Took.Seconds(), e.Plugin, e.Method)
+	m.requests.Add(1, e.Plugin, string(e.Method), e.Code.String())
+	m.seconds.Observe(e.Took.Seconds(), e.Plugin, string(e.Method))
 	m.bytes.Add(int(e.Bytes))
 	if e.Shared {
 		m.shared.Add(1)

@@ -141,7 +141,7 @@ func (s *Sidecar) openWorkers(ctx context.Context, cfg Config) (Workers, error) 
 
 // workerEnded counts a worker that has ended, and logs one that did not end by itself.
 func (s *Sidecar) workerEnded(e worker.Ended) {
-	s.metrics.ended.Add(1, e.Reason)
+	s.metrics.ended.Add(1, string(e.Reason))
 	switch e.Reason {
 	case worker.ReasonUsed, worker.ReasonIdle, worker.ReasonClosed:
 	default:
@@ -268,11 +268,11 @@ func (s *Sidecar) observe(e cmp.Event) {
 		"plugin", e.Plugin, "method", e.Method, "application", e.App, "revision", e.Revision, "took",
 		e.Took.Round(time.Microsecond).String(), "bytes", e.Bytes,
 	}
-	if e.Method == "generate" && e.Err == nil {
+	if e.Method == cmp.MethodGenerate && e.Err == nil {
 		fields = append(fields, "objects", e.Objects, "waited", e.Waited.Round(time.Microsecond).String(), "shared", e.Shared)
 	}
 	switch {
-	case e.Err == nil && e.Method != "generate": // for every application of every kind
+	case e.Err == nil && e.Method != cmp.MethodGenerate: // for every application of every kind
 	case e.Err == nil:
 		s.log.Info("answered", fields...)
 	case len(e.Stack) > 0:

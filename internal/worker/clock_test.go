@@ -54,7 +54,7 @@ func TestTime(t *testing.T) {
 	if !errors.As(err, &killed) || killed.Reason != ReasonCPU || killed.Limit != "1s" {
 		t.Errorf("got %v", err)
 	}
-	answer := func(context.Context, string, Message) (Message, error) { return Message{Head: []byte("1")}, nil }
+	answer := func(context.Context, Question, Message) (Message, error) { return Message{Head: []byte("1")}, nil }
 	if _, err := p.Do(t.Context(), Job{Kind: "ask", Message: Message{Head: []byte("1")}, Answer: answer, Time: time.Hour}); err != nil {
 		t.Error(err)
 	}

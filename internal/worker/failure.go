@@ -12,29 +12,32 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Reasons why a worker is replaced.
+// Reason is why a worker is replaced. The metric of the sidecar and the log have it as it is.
+type Reason string
+
+// Reasons. "" is none: the worker is kept.
 const (
-	ReasonMemory    = "memory"    // it wanted more than it may have
-	ReasonStack     = "stack"     // something recurses without end
-	ReasonCPU       = "cpu"       // it computed for longer than it may
-	ReasonCrash     = "crash"     // it ended in another way, or had a panic
-	ReasonKilled    = "killed"    // another process or the kernel, out of memory, has killed it
-	ReasonProtocol  = "protocol"  // it sent something that it must not send
-	ReasonCancelled = "cancelled" // its job was cancelled
-	ReasonUsed      = "used"      // it has worked enough
-	ReasonIdle      = "idle"      // there are more than are kept
-	ReasonClosed    = "closed"    // the pool is
+	ReasonMemory    Reason = "memory"    // it wanted more than it may have
+	ReasonStack     Reason = "stack"     // something recurses without end
+	ReasonCPU       Reason = "cpu"       // it computed for longer than it may
+	ReasonCrash     Reason = "crash"     // it ended in another way, or had a panic
+	ReasonKilled    Reason = "killed"    // another process or the kernel, out of memory, has killed it
+	ReasonProtocol  Reason = "protocol"  // it sent something that it must not send
+	ReasonCancelled Reason = "cancelled" // its job was cancelled
+	ReasonUsed      Reason = "used"      // it has worked enough
+	ReasonIdle      Reason = "idle"      // there are more than are kept
+	ReasonClosed    Reason = "closed"    // the pool is
 )
 
 // KilledError says that a worker ended before it had answered.
 type KilledError struct {
-	Reason string
+	Reason Reason
 	Doing  string // the last step of the job
 	Limit  string // the limit that it reached; "" is none
 }
 
 func (e *KilledError) Error() string {
-	what := map[string]string{
+	what := map[Reason]string{
 		ReasonMemory: "needs more memory than a request may have", ReasonStack: "recurses without end",
 		ReasonCPU:   "computes for longer than a request may",
 		ReasonCrash: "crashed", ReasonKilled: "was killed by the system, as when the container has no memory left",

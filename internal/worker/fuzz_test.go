@@ -70,9 +70,9 @@ func FuzzTalk(f *testing.F) {
 			process: &process{in: bufio.NewReaderSize(in, 16), out: bufio.NewWriter(&said)},
 			job: Job{Kind: "job", Cost: anySize, sent: &sent{}, Doing: func(what string) {
 				doing = append(doing, what)
-			}, Answer: func(_ context.Context, kind string, m Message) (Message, error) {
+			}, Answer: func(_ context.Context, q Question, m Message) (Message, error) {
 				asks++
-				heard.Write(frame(t, frameAsk, kind, m))
+				heard.Write(frame(t, frameAsk, string(q), m))
 				if refuse {
 					return Message{}, errWanted
 				}
@@ -206,7 +206,7 @@ func FuzzServe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all, echoes := handlers(), []byte(nil)
 		echo := all["echo"]
-		all = map[string]Handler{
+		all = map[Kind]Handler{
 			"ask": all["ask"], "panic": all["panic"], "fail": all["fail"],
 			"echo": func(h *Host, m Message) (Message, error) {
 				echoes = append(echoes, frame(t, frameResult, "{}", m)...)

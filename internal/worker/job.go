@@ -14,13 +14,18 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
+// Kind is what a job does: the name of its Handler.
+type Kind string
+
+// Question is what a worker asks its host for in the middle of a job. The host gets it from the worker: it can be anything.
+type Question string
+
 // Job is a job for a worker.
 type Job struct {
-	// Kind is the name of its Handler.
-	Kind string
+	Kind Kind
 	Message
 	// Answer answers the worker's questions. It must not trust them. Nil is for jobs without questions.
-	Answer func(ctx context.Context, kind string, m Message) (Message, error)
+	Answer func(ctx context.Context, q Question, m Message) (Message, error)
 	// Doing is called with each step that the worker begins. Nil is not called.
 	Doing func(string)
 	// What describes the job in messages, such as "rendering a chart".
@@ -100,7 +105,7 @@ func (p *Pool) claim(ctx context.Context, j Job, m Message) error {
 }
 
 // try has one worker do a job. The reason says why that worker was not kept, "" if it was.
-func (p *Pool) try(ctx context.Context, j Job) (m Message, reason string, err error) {
+func (p *Pool) try(ctx context.Context, j Job) (m Message, reason Reason, err error) {
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -139,7 +144,7 @@ func (p *Pool) try(ctx context.Context, j Job) (m Message, reason string, err er
 }
 
 // converse talks with a worker until it has answered. The reason says why it must not be used again, "" if it may.
-func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reason string, err error) {
+func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reason Reason, err error) {
 	stop := context.AfterFunc(ctx, w.kill)
 	defer stop()
 	t := &talk{pool: p, ctx: ctx, process: w, job: j, clock: newClock(j.Time, w.kill)}
@@ -212,10 +217,10 @@ type talk struct {
 }
 
 func (t *talk) run() (status string, m Message, err error) {
-	if err := checkSize("the request", t.job.Kind, t.job.Message, maxSent); err != nil {
+	if err := checkSize("the request", string(t.job.Kind), t.job.Message, maxSent); err != nil {
 		return "", Message{}, &ownError{err}
 	}
-	if err := writeFrame(t.process.out, frameJob, t.job.Kind, t.job.Message); err != nil {
+	if err := writeFrame(t.process.out, frameJob, string(t.job.Kind), t.job.Message); err != nil {
 		return "", Message{}, err
 	}
 	for {
@@ -232,7 +237,7 @@ func (t *talk) run() (status string, m Message, err error) {
 				t.job.Doing(t.process.doing)
 			}
 		case frameAsk, frameLarge:
-			if err := t.answer(name, m); err != nil {
+			if err := t.answer(Question(name), m); err != nil {
 				return "", Message{}, err
 			}
 		default:
@@ -269,18 +274,18 @@ func (t *talk) receive() (kind byte, name string, m Message, err error) {
 }
 
 // answer answers a question of a worker.
-func (t *talk) answer(kind string, m Message) error {
-	if len(kind) > maxKind || t.job.Answer == nil {
+func (t *talk) answer(q Question, m Message) error {
+	if len(q) > maxKind || t.job.Answer == nil {
 		return errProtocol
 	}
 	t.clock.stop()
-	got, err := flight.Safely(func() (Message, error) { return t.job.Answer(t.ctx, kind, m) })
+	got, err := flight.Safely(func() (Message, error) { return t.job.Answer(t.ctx, q, m) })
 	t.clock.start()
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
 	if err == nil {
-		err = checkSize("the answer to "+kind, "", got, maxSent)
+		err = checkSize("the answer to "+string(q), "", got, maxSent)
 	}
 	status := ""
 	if err != nil {

@@ -23,7 +23,7 @@ func TestLong(t *testing.T) {
 	if before == lowest {
 		t.Skip("the priority of this test is the lowest already")
 	}
-	answer := func(_ context.Context, _ string, _ Message) (Message, error) {
+	answer := func(_ context.Context, _ Question, _ Message) (Message, error) {
 		return NewMessage(priority(pid) == lowest)
 	}
 	if _, err := p.Do(t.Context(), Job{Kind: "compute", Answer: answer}); err != nil {

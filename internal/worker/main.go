@@ -23,7 +23,7 @@ type Confinement struct {
 const maxStack = 48 << 20
 
 // Main is the program of a worker. args are those behind Config.Args. It returns when its host has ended.
-func Main(args []string, handlers map[string]Handler) error {
+func Main(args []string, handlers map[Kind]Handler) error {
 	if len(args) != 2 {
 		return errors.New("a worker is started by argosy itself, not by hand")
 	}

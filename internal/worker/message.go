@@ -68,7 +68,7 @@ const (
 	maxHello  = 4 << 10
 	maxDoing  = 256
 	maxAsk    = 64 << 10
-	maxKind   = 64 // of the name of a question
+	maxKind   = 64 // of a Question
 	maxResult = 128 << 20
 	// MaxSmall bounds the bytes of a message that does not wait for memory. Each worker may have sent one of them.
 	MaxSmall = 4 << 20

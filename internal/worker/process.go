@@ -194,7 +194,7 @@ func (w *process) exited() bool {
 }
 
 // reason returns why a worker has ended that we have not killed.
-func (w *process) reason(memory int64) string {
+func (w *process) reason(memory int64) Reason {
 	text := w.errors.String()
 	status, _ := w.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	switch {

@@ -25,23 +25,23 @@ type Host struct {
 }
 
 // Ask asks the host for something and waits for the answer.
-func (h *Host) Ask(kind string, m Message) (Message, error) { return h.question(frameAsk, kind, m) }
+func (h *Host) Ask(q Question, m Message) (Message, error) { return h.question(frameAsk, q, m) }
 
 // AskLarge is Ask for questions of up to MaxSmall bytes. The job must have LargeAsks.
-func (h *Host) AskLarge(kind string, m Message) (Message, error) {
-	return h.question(frameLarge, kind, m)
+func (h *Host) AskLarge(q Question, m Message) (Message, error) {
+	return h.question(frameLarge, q, m)
 }
 
-func (h *Host) question(frame byte, kind string, m Message) (Message, error) {
+func (h *Host) question(frame byte, q Question, m Message) (Message, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lost != nil {
 		return Message{}, h.lost
 	}
-	if err := checkSize("what is asked for", kind, m, frameLimit(frame)); err != nil {
+	if err := checkSize("what is asked for", string(q), m, frameLimit(frame)); err != nil {
 		return Message{}, err
 	}
-	status, answer, err := h.ask(frame, kind, m)
+	status, answer, err := h.ask(frame, q, m)
 	if err != nil {
 		h.lost = err
 		return Message{}, err
@@ -62,8 +62,8 @@ func (h *Host) question(frame byte, kind string, m Message) (Message, error) {
 	return Message{}, errors.Join(errs...)
 }
 
-func (h *Host) ask(frame byte, kind string, m Message) (status string, answer Message, err error) {
-	if err := writeFrame(h.out, frame, kind, m); err != nil {
+func (h *Host) ask(frame byte, q Question, m Message) (status string, answer Message, err error) {
+	if err := writeFrame(h.out, frame, string(q), m); err != nil {
 		return "", Message{}, err
 	}
 	return h.read(frameAnswer)
@@ -93,7 +93,7 @@ func (h *Host) Doing(what string) {
 
 // Serve does jobs, one after the other, until its host closes in. hello is sent to the host first, and tired says whether it should
 // get another worker for the next job.
-func Serve(in io.Reader, out io.Writer, hello any, handlers map[string]Handler, tired func() bool) error {
+func Serve(in io.Reader, out io.Writer, hello any, handlers map[Kind]Handler, tired func() bool) error {
 	h := &Host{in: bufio.NewReaderSize(in, 64<<10), out: bufio.NewWriterSize(out, 64<<10)}
 	greeting, err := NewMessage(hello)
 	if err == nil {
@@ -106,7 +106,7 @@ func Serve(in io.Reader, out io.Writer, hello any, handlers map[string]Handler, 
 			break
 		}
 		h.answers = 0
-		err = h.do(handlers[name], name, m, tired)
+		err = h.do(handlers[Kind(name)], name, m, tired)
 	}
 	if errors.Is(err, io.EOF) {
 		return nil

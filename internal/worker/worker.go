@@ -52,8 +52,8 @@ const (
 
 // Ended is a worker that has ended.
 type Ended struct {
-	Reason string
-	Job    string // its last job; "" if it had none
+	Reason Reason
+	Job    Kind // its last job; "" if it had none
 	Doing  string
 	Output string // its standard error, shortened
 }
@@ -234,7 +234,7 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 // keep lets a worker wait for the next job.
 func (p *Pool) keep(w *process) {
 	p.mu.Lock()
-	reason := ""
+	var reason Reason
 	switch {
 	case p.closed:
 		reason = ReasonClosed
@@ -250,7 +250,7 @@ func (p *Pool) keep(w *process) {
 }
 
 // end kills a worker, and returns when it is gone.
-func (p *Pool) end(w *process, reason, job string) {
+func (p *Pool) end(w *process, reason Reason, job Kind) {
 	w.kill()
 	w.wait()
 	p.cfg.Ended(Ended{Reason: reason, Job: job, Doing: w.doing, Output: w.errors.String()})

@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 var errWanted = errors.New("the other side says no")
 
 // handlers are the jobs of the tests. Most of them are hostile.
-func handlers() map[string]Handler {
-	return map[string]Handler{
+func handlers() map[Kind]Handler {
+	return map[Kind]Handler{
 		"echo": func(_ *Host, m Message) (Message, error) { return m, nil },
 		"ask": func(h *Host, m Message) (Message, error) {
 			h.Doing("asking")
@@ -103,7 +103,7 @@ func handlers() map[string]Handler {
 			return Message{}, nil
 		},
 		"smuggle": func(h *Host, m Message) (Message, error) { return h.AskLarge("thing", m) },
-		"title":   func(h *Host, m Message) (Message, error) { return h.Ask(strings.Repeat("x", maxKind+1), m) },
+		"title":   func(h *Host, m Message) (Message, error) { return h.Ask(Question(strings.Repeat("x", maxKind+1)), m) },
 		"insist": func(h *Host, m Message) (Message, error) {
 			asked := 0
 			for ; asked < maxAsks/2; asked++ {
@@ -193,7 +193,7 @@ func escape(_ *Host, m Message) (Message, error) {
 
 type ends struct {
 	mu   sync.Mutex
-	seen map[string]int
+	seen map[Reason]int
 	last string
 }
 
@@ -201,7 +201,7 @@ func (e *ends) add(x Ended) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.seen == nil {
-		e.seen = map[string]int{}
+		e.seen = map[Reason]int{}
 	}
 	e.seen[x.Reason]++
 	if x.Reason != ReasonUsed {
@@ -209,7 +209,7 @@ func (e *ends) add(x Ended) {
 	}
 }
 
-func (e *ends) count(reason string) int {
+func (e *ends) count(reason Reason) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.seen[reason]
@@ -291,20 +291,20 @@ func TestAsk(t *testing.T) {
 	p, _ := open(t, Config{})
 	doing := ""
 	job := Job{Kind: "ask", What: "beginning", Message: Message{Head: []byte("1")}, Doing: func(what string) { doing = what }}
-	job.Answer = func(_ context.Context, kind string, m Message) (Message, error) {
-		return Message{Head: append(m.Head, '2'), Blobs: [][]byte{[]byte(kind)}}, nil
+	job.Answer = func(_ context.Context, q Question, m Message) (Message, error) {
+		return Message{Head: append(m.Head, '2'), Blobs: [][]byte{[]byte(q)}}, nil
 	}
 	if m, err := p.Do(t.Context(), job); err != nil || string(m.Head) != "12" || string(m.Blobs[0]) != "thing" || doing != "asking" {
 		t.Error(m, err, doing)
 	}
-	job.Answer = func(context.Context, string, Message) (Message, error) {
+	job.Answer = func(context.Context, Question, Message) (Message, error) {
 		return Message{}, errors.Join(errors.New("first"), errWanted)
 	}
 	_, err := p.Do(t.Context(), job)
 	if !errors.Is(err, errWanted) || err.Error() != "wrapped: first\nthe other side says no" {
 		t.Error(err)
 	}
-	job.Answer = func(context.Context, string, Message) (Message, error) { panic("in the host") }
+	job.Answer = func(context.Context, Question, Message) (Message, error) { panic("in the host") }
 	if _, err := p.Do(t.Context(), job); !errors.As(err, new(*flight.PanicError)) {
 		t.Error(err)
 	}
@@ -321,8 +321,12 @@ func TestHostile(t *testing.T) {
 	hostile.Unraced(t)
 	p, e := open(t, Config{Workers: 3, Memory: 64 << 20})
 	neighbour(t, p)
-	answer := func(context.Context, string, Message) (Message, error) { return Message{}, nil }
-	for _, tt := range []struct{ kind, reason, want string }{
+	answer := func(context.Context, Question, Message) (Message, error) { return Message{}, nil }
+	for _, tt := range []struct {
+		kind   Kind
+		reason Reason
+		want   string
+	}{
 		{"panic", ReasonCrash, "panic: at once"},
 		{"elsewhere", ReasonCrash, "the worker that was testing was stopped: it crashed"},
 		{"exit", ReasonCrash, "the worker that was testing was stopped: it crashed"},
@@ -336,7 +340,7 @@ func TestHostile(t *testing.T) {
 		{"smuggle", ReasonProtocol, "the worker that was testing was stopped: it sent an answer that is not valid"},
 		{"title", ReasonProtocol, "the worker that was testing was stopped: it sent an answer that is not valid"},
 	} {
-		t.Run(tt.kind, func(t *testing.T) {
+		t.Run(string(tt.kind), func(t *testing.T) {
 			if (tt.reason == ReasonMemory || tt.reason == ReasonStack) && !p.Confinement().Memory {
 				t.Skip(p.Confinement().Missing)
 			}
@@ -406,7 +410,7 @@ func TestKilled(t *testing.T) {
 	kill(pidOf(t, p))
 	pidOf(t, p)
 	asked, deadly := 0, 1
-	job := Job{Kind: "say", What: "asking", Answer: func(_ context.Context, _ string, m Message) (Message, error) {
+	job := Job{Kind: "say", What: "asking", Answer: func(_ context.Context, _ Question, m Message) (Message, error) {
 		var pid int
 		if err := m.Decode(&pid); err != nil {
 			return m, err
@@ -455,7 +459,7 @@ func TestLarge(t *testing.T) {
 	answered := 0
 	many := Job{
 		Kind: "many", LargeAsks: true, Message: Message{Blobs: [][]byte{make([]byte, MaxSmall-100)}},
-		Answer: func(_ context.Context, _ string, m Message) (Message, error) {
+		Answer: func(_ context.Context, _ Question, m Message) (Message, error) {
 			answered++
 			return Message{}, nil
 		},
@@ -558,7 +562,7 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, _ := open(t, Config{})
 			kept := 0
-			_, err := p.Do(t.Context(), Job{Kind: "insist", Answer: func(context.Context, string, Message) (Message, error) {
+			_, err := p.Do(t.Context(), Job{Kind: "insist", Answer: func(context.Context, Question, Message) (Message, error) {
 				kept++
 				return Message{}, errors.New(text)
 			}})

@@ -92,7 +92,7 @@ func whoIsAsked(q generator.Question) string {
 	case generator.AskDecision:
 		return "the cluster"
 	}
-	return "the API of " + q.Provider
+	return "the API of " + string(q.Provider)
 }
 
 // open returns the APIs for generators, and a function that writes a recording. The objects of docs are known to the APIs, too.
@@ -183,24 +183,17 @@ func (a asking) Ask(ctx context.Context, q generator.Question) (*generator.Answe
 }
 
 // token returns the token of the environment for a host, and for no other: a set can name any address.
-func (a Asking) token(provider, base string) secret.Text {
+func (a Asking) token(p generator.Provider, base string) secret.Text {
 	if a.Getenv == nil {
 		return secret.Text{}
 	}
-	var variable, own, public string
-	switch provider {
-	case "github":
-		variable, own, public = "GITHUB_TOKEN", a.Getenv("GITHUB_API_URL"), "https://api.github.com"
-	case "gitlab":
-		variable, own, public = "GITLAB_TOKEN", a.Getenv("CI_SERVER_URL"), "https://gitlab.com"
-	case "gitea":
-		variable, own = "GITEA_TOKEN", a.Getenv("GITEA_SERVER_URL")
-	case "azureDevOps", "azuredevops":
-		variable, public = "AZURE_DEVOPS_EXT_PAT", "https://dev.azure.com"
+	env, own := scm.EnvironmentOf(p), ""
+	if env.Own != "" {
+		own = a.Getenv(env.Own)
 	}
-	for _, known := range []string{own, public} {
+	for _, known := range []string{own, env.Public} {
 		if known != "" && sameOrigin(known, base) {
-			return secret.New(strings.TrimSpace(a.Getenv(variable)))
+			return secret.New(strings.TrimSpace(a.Getenv(env.Token)))
 		}
 	}
 	return secret.Text{}

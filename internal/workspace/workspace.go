@@ -76,6 +76,8 @@ func New(cfg Config) *Repositories {
 	return r
 }
 
+var _ generator.Committed = (*gitsource.Tree)(nil)
+
 // Tree implements generator.Repositories.
 func (r *Repositories) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
 	t, err := r.tree(ctx, url, revision)

@@ -56,26 +56,26 @@ type branch struct {
 
 // subject is what all questions of one generator have in common.
 type subject struct {
-	Kind          string          `json:"kind"`
-	Provider      string          `json:"provider,omitempty"`
-	Spec          json.RawMessage `json:"spec"`
-	CloneProtocol string          `json:"cloneProtocol,omitempty"`
+	Kind          generator.Kind     `json:"kind"`
+	Provider      generator.Provider `json:"provider,omitempty"`
+	Spec          json.RawMessage    `json:"spec"`
+	CloneProtocol string             `json:"cloneProtocol,omitempty"`
 	// Set is the name of the set, which a plugin is told.
 	Set string `json:"set,omitempty"`
 }
 
 // about returns the subject of a question.
 func about(q generator.Question) (subject, error) {
-	s := subject{Kind: string(q.Ask), Provider: q.Provider, CloneProtocol: q.CloneProtocol}
+	s := subject{Kind: generator.Kind(q.Ask), Provider: q.Provider, CloneProtocol: q.CloneProtocol}
 	switch q.Ask {
 	case generator.AskRepositories, generator.AskBranches, generator.AskPath:
-		s.Kind = "scmProvider"
+		s.Kind = generator.KindSCMProvider
 	case generator.AskPullRequests:
-		s.Kind = "pullRequest"
+		s.Kind = generator.KindPullRequest
 	case generator.AskParameters:
-		s.Kind, s.Set = "plugin", q.Set.Name
+		s.Kind, s.Set = generator.KindPlugin, q.Set.Name
 	case generator.AskDecision:
-		s.Kind = "clusterDecisionResource"
+		s.Kind = generator.KindDecision
 	}
 	v, err := manifest.JSON(q.Spec)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s subject) name() string {
 	sum := sha256.Sum256(data)
 	var spec map[string]any
 	_ = json.Unmarshal(s.Spec, &spec)
-	words := []string{s.Kind, s.Provider}
+	words := []string{string(s.Kind), string(s.Provider)}
 	for _, key := range []string{"organization", "teamProject", "owner", "group", "project", "repo", "region", "configMap", "name"} {
 		if text, ok := spec[key].(string); ok {
 			words = append(words, text)
@@ -110,7 +110,9 @@ func (s subject) name() string {
 }
 
 func (s subject) String() string {
-	return strings.Join(slices.DeleteFunc([]string{s.Kind, s.Provider, string(s.Spec)}, func(w string) bool { return w == "" }), " ")
+	return strings.Join(slices.DeleteFunc([]string{string(s.Kind), string(s.Provider), string(s.Spec)}, func(w string) bool {
+		return w == ""
+	}), " ")
 }
 
 // Replay answers questions from recorded files. It sends no requests.
@@ -289,7 +291,7 @@ func (f *file) encode() ([]byte, error) {
 		return nil, err
 	}
 	head := fmt.Sprintf("# What an API answered; written by argosy with --record, replayed with --answers. (%s)\n",
-		cmp.Or(f.Question.Provider, f.Question.Kind))
+		cmp.Or(string(f.Question.Provider), string(f.Question.Kind)))
 	return manifest.AppendYAML([]byte(head), v), nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
@@ -181,43 +182,25 @@ func (o Options) source(set manifest.Object) (map[string]any, []string, error) {
 }
 
 // requeue returns the shortest requeueAfterSeconds of generators, at any depth; 0 is none.
-func requeue(v any) int64 {
+func requeue(generators []any) int64 {
 	shortest := int64(0)
-	walk(v, func(m map[string]any) {
-		if n, ok := m["requeueAfterSeconds"].(int64); ok && n > 0 && (shortest == 0 || n < shortest) {
+	for _, g := range generator.Nodes(generators) {
+		if n, ok := g.Spec["requeueAfterSeconds"].(int64); ok && n > 0 && (shortest == 0 || n < shortest) {
 			shortest = n
 		}
-	})
-	return shortest
-}
-
-// walk calls f for the generators in v, and for their settings. Elements, values and templates are not generators.
-func walk(v any, f func(map[string]any)) {
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			walk(e, f)
-		}
-	case map[string]any:
-		f(v)
-		for _, k := range manifest.Keys(v) {
-			if k != "template" && k != "values" && k != "elements" && k != "input" {
-				walk(v[k], f)
-			}
-		}
 	}
+	return shortest
 }
 
 // own returns the repository that all Git generators read, as a source.
 func own(generators []any) (map[string]any, error) {
 	var found map[string]any
 	var err error
-	walk(generators, func(m map[string]any) {
-		git := manifest.Map(m, "git")
-		if git == nil {
-			return
+	for _, g := range generator.Nodes(generators) {
+		if g.Kind != generator.KindGit {
+			continue
 		}
-		repo, revision := manifest.String(git, "repoURL"), manifest.String(git, "revision")
+		repo, revision := manifest.String(g.Spec, "repoURL"), manifest.String(g.Spec, "revision")
 		s := map[string]any{"repoURL": repo, "targetRevision": argo.Revision(revision), "path": "."}
 		switch {
 		case strings.Contains(repo+revision, "{{"):
@@ -229,7 +212,7 @@ func own(generators []any) (map[string]any, error) {
 		case found == nil:
 			found = s
 		}
-	})
+	}
 	if err == nil && found == nil {
 		err = errors.New("it has no Git generator, so no repository is its source; use a trigger repository")
 	}

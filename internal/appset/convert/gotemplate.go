@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -21,7 +22,7 @@ type Render func(ctx context.Context, set manifest.Object) ([]manifest.Object, e
 // unless they give the same Applications. Names are those of the sets that were rewritten; sets with Go templates stay as they are.
 func GoTemplate(ctx context.Context, file string, data []byte, render Render) (*Result, error) {
 	old := func(o manifest.Object) bool {
-		return argo.IsApplicationSet(o) && manifest.Map(o, "spec")["goTemplate"] != true
+		return argo.IsApplicationSet(o) && !generator.GoTemplate(manifest.Map(o, "spec"))
 	}
 	new := func(o manifest.Object) bool { return argo.IsApplicationSet(o) && !old(o) }
 	return each(file, data, kinds{old, new}, func(e *edit) error {
@@ -142,11 +143,11 @@ type rewriter struct {
 // newRewriter returns the rewriter for a set with these generators.
 func newRewriter(generators any) rewriter {
 	r := rewriter{prefixes: map[string]bool{}}
-	walk(generators, func(m map[string]any) {
-		if p := manifest.String(m, "pathParamPrefix"); p != "" {
+	for _, g := range generator.Nodes(generators) {
+		if p := manifest.String(g.Spec, "pathParamPrefix"); p != "" {
 			r.prefixes[p] = true
 		}
-	})
+	}
 	return r
 }
 

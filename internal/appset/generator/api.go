@@ -29,13 +29,28 @@ const (
 	AskDecision     Ask = "decision"     // clusterDecisionResource: a ConfigMap and the objects that it describes
 )
 
+// Provider is a kind of Git host: the field of a generator that names it.
+type Provider string
+
+// Providers.
+const (
+	GitHub          Provider = "github"
+	GitLab          Provider = "gitlab"
+	Gitea           Provider = "gitea"
+	Bitbucket       Provider = "bitbucket" // Bitbucket Cloud
+	BitbucketServer Provider = "bitbucketServer"
+	AzureDevOps     Provider = "azureDevOps" // of scmProvider
+	AzurePulls      Provider = "azuredevops" // of pullRequest: Azure DevOps, too
+	CodeCommit      Provider = "awsCodeCommit"
+)
+
 // Question is a generator's question to an API. It has names of Secrets, and never their content.
 type Question struct {
 	Ask Ask `json:"ask"`
 	// Set is the ApplicationSet of the generator. Secrets are read from its namespace.
 	Set SetName `json:"set"`
-	// Provider is the field of the generator that names the host, such as github; "" for a plugin and for a decision.
-	Provider string `json:"provider,omitempty"`
+	// Provider is the host; "" for a plugin and for a decision.
+	Provider Provider `json:"provider,omitempty"`
 	// Spec is the object of that field, or of the generator, with known fields of the right type only.
 	Spec json.RawMessage `json:"spec"`
 	// CloneProtocol is the generator's; "" is the default of the host.
@@ -157,9 +172,9 @@ const (
 	isTags
 )
 
-// provider is a host that a generator can ask: the name of its field, and the fields in it.
+// provider is a host that a generator can ask: its field, and the fields in it.
 type provider struct {
-	name     string
+	name     Provider
 	fields   map[string]kindOf
 	required []string
 	// since has fields that older versions of Argo CD do not know.
@@ -170,9 +185,9 @@ type provider struct {
 func (r *run) chosen(f *fields, providers []provider) (provider, json.RawMessage) {
 	var chosen *provider
 	for i, p := range providers {
-		f.known = append(f.known, p.name)
+		f.known = append(f.known, string(p.name))
 		switch {
-		case f.value[p.name] == nil:
+		case f.value[string(p.name)] == nil:
 		case chosen == nil:
 			chosen = &providers[i]
 		default:
@@ -183,13 +198,13 @@ func (r *run) chosen(f *fields, providers []provider) (provider, json.RawMessage
 		if len(f.errs) == 0 {
 			var names []string
 			for _, p := range providers {
-				names = append(names, p.name)
+				names = append(names, string(p.name))
 			}
 			f.errs = append(f.errs, fmt.Errorf("%s: no provider; it needs one of %s", f.path, strings.Join(names, ", ")))
 		}
 		return provider{}, nil
 	}
-	spec, err := r.providerSpec(f.path, *chosen, f.value[chosen.name])
+	spec, err := r.providerSpec(f.path, *chosen, f.value[string(chosen.name)])
 	if err != nil {
 		f.errs = append(f.errs, err)
 	}
@@ -198,7 +213,7 @@ func (r *run) chosen(f *fields, providers []provider) (provider, json.RawMessage
 
 // providerSpec checks the fields of a provider and returns those that the version of Argo CD knows.
 func (r *run) providerSpec(path string, p provider, v any) (json.RawMessage, error) {
-	f := newFields(path+"."+p.name, v, r)
+	f := newFields(path+"."+string(p.name), v, r)
 	f.known = nil
 	out := map[string]any{}
 	for _, name := range manifest.Keys(p.fields) {

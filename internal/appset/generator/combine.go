@@ -122,8 +122,8 @@ func onceFor(f func(Params) ([]Set, error)) func(Params) ([]Set, error) {
 // which Argo CD does not have, and with values that may wait for parameters of their own.
 func (r *run) interpolated(entry map[string]any) map[string]any {
 	out := r.withOwnValues(entry)
-	for _, kind := range []string{"matrix", "merge"} {
-		nested, ok := entry[kind].(map[string]any)
+	for _, kind := range []Kind{KindMatrix, KindMerge} {
+		nested, ok := entry[string(kind)].(map[string]any)
 		if !ok {
 			continue
 		}
@@ -138,7 +138,7 @@ func (r *run) interpolated(entry map[string]any) map[string]any {
 			}
 			nested["generators"] = children
 		}
-		out[kind] = nested
+		out[string(kind)] = nested
 	}
 	return out
 }
@@ -152,7 +152,7 @@ func (r *run) withOwnValues(entry map[string]any) map[string]any {
 	for kind, v := range entry {
 		spec, _ := v.(map[string]any)
 		values, ok := spec["values"].(map[string]any)
-		if ok && slices.Contains(kinds, kind) {
+		if ok && slices.Contains(kinds, Kind(kind)) {
 			spec = maps.Clone(spec)
 			spec["values"] = template.Optional(values)
 			out[kind] = spec

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
@@ -51,6 +50,13 @@ type Tree interface {
 	Files(ctx context.Context, pattern string) (map[string][]byte, error)
 }
 
+// Committed is a Tree whose commit is known. What wraps a Tree must be Committed, too: sets are pinned and refreshed by commits.
+type Committed interface {
+	Tree
+	// Commit is the commit of the revision; "" is a work tree.
+	Commit() string
+}
+
 // Repositories finds the Git repositories that generators name.
 type Repositories interface {
 	Tree(ctx context.Context, url, revision string) (Tree, error)
@@ -77,7 +83,7 @@ type Config struct {
 
 // Result is the result of one generator of one entry of spec.generators.
 type Result struct {
-	Kind     string
+	Kind     Kind
 	Path     string // spec.generators[0].list
 	Template any    // the generator's own template, if any
 	Sets     []Set
@@ -104,11 +110,6 @@ type run struct {
 	parameters int
 }
 
-// kinds are the generators in the order in which Argo CD evaluates those of one entry.
-var kinds = []string{
-	"list", "clusters", "git", "scmProvider", "clusterDecisionResource", "pullRequest", "matrix", "merge", "plugin",
-}
-
 // maxNesting is how deep matrix and merge nest: a matrix of a matrix of lists, and no deeper.
 const maxNesting = 2
 
@@ -128,8 +129,8 @@ func (r *run) transform(path string, spec any, level int) ([]Result, error) {
 	}
 	var results []Result
 	for _, kind := range used {
-		kindPath := path + "." + kind
-		f := newFields(kindPath, entry[kind], r)
+		kindPath := path + "." + string(kind)
+		f := newFields(kindPath, entry[string(kind)], r)
 		sets, err := r.generate(kind, f, level)
 		if err != nil {
 			return nil, err
@@ -172,46 +173,46 @@ func (r *run) tooMany(path string) error {
 }
 
 // usedKinds returns the kinds of generator in an entry, which at the top may be several.
-func usedKinds(path string, entry map[string]any, level int) ([]string, error) {
-	var used []string
+func usedKinds(path string, entry map[string]any, level int) ([]Kind, error) {
+	var used []Kind
 	for _, kind := range kinds {
-		if entry[kind] != nil {
+		if entry[string(kind)] != nil {
 			used = append(used, kind)
 		}
 	}
 	for _, key := range manifest.Keys(entry) {
-		if key != "selector" && !slices.Contains(kinds, key) {
-			return nil, fmt.Errorf("%s.%s: not a generator; they are %s", path, key, strings.Join(kinds, ", "))
+		if key != "selector" && !slices.Contains(kinds, Kind(key)) {
+			return nil, fmt.Errorf("%s.%s: not a generator; they are %s", path, key, join(kinds, ", "))
 		}
 	}
 	switch {
 	case len(used) == 0:
-		return nil, fmt.Errorf("%s: no generator; it needs one of %s", path, strings.Join(kinds, ", "))
+		return nil, fmt.Errorf("%s: no generator; it needs one of %s", path, join(kinds, ", "))
 	case level > 0 && len(used) > 1:
-		return nil, fmt.Errorf("%s: one generator is allowed inside matrix and merge, there are %s", path, strings.Join(used, " and "))
-	case level == maxNesting && (used[0] == "matrix" || used[0] == "merge"):
+		return nil, fmt.Errorf("%s: one generator is allowed inside matrix and merge, there are %s", path, join(used, " and "))
+	case level == maxNesting && used[0].Nests():
 		return nil, fmt.Errorf("%s.%s: matrix and merge nest two deep at most", path, used[0])
 	}
 	return used, nil
 }
 
-func (r *run) generate(kind string, f *fields, level int) ([]Set, error) {
+func (r *run) generate(kind Kind, f *fields, level int) ([]Set, error) {
 	switch kind {
-	case "list":
+	case KindList:
 		return r.list(f)
-	case "clusters":
+	case KindClusters:
 		return r.clusters(f)
-	case "git":
+	case KindGit:
 		return r.git(f)
-	case "matrix":
+	case KindMatrix:
 		return r.matrix(f, level)
-	case "merge":
+	case KindMerge:
 		return r.merge(f, level)
-	case "scmProvider":
+	case KindSCMProvider:
 		return r.scmProvider(f)
-	case "pullRequest":
+	case KindPullRequest:
 		return r.pullRequest(f)
-	case "plugin":
+	case KindPlugin:
 		return r.plugin(f)
 	default:
 		return r.decision(f)

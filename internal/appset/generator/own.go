@@ -1,16 +1,16 @@
 package generator
 
 // Own reports whether a generator of a kind always has a parameter of this name in Go templates.
-func Own(kind, name string) bool {
+func Own(kind Kind, name string) bool {
 	var params Params
 	switch kind {
-	case "git":
+	case KindGit:
 		return name == "path"
-	case "clusters":
+	case KindClusters:
 		params = Cluster{}.params(true)
-	case "scmProvider":
+	case KindSCMProvider:
 		params = Repository{}.params("")
-	case "pullRequest":
+	case KindPullRequest:
 		params = PullRequest{}.params(true, func(string) {})
 	}
 	_, ok := params[name]

@@ -14,13 +14,13 @@ import (
 // pullRequestProviders are in the order in which Argo CD looks for them (applicationset/generators/pull_request.go, v3.2.11).
 var pullRequestProviders = []provider{
 	{
-		"github",
+		GitHub,
 		map[string]kindOf{"owner": isText, "repo": isText, "api": isText, "tokenRef": isRef, "appSecretName": isText, "labels": isStrings},
 		[]string{"owner", "repo"},
 		nil,
 	},
 	{
-		"gitlab",
+		GitLab,
 		map[string]kindOf{
 			"project": isText, "api": isText, "tokenRef": isRef, "labels": isStrings, "pullRequestState": isText,
 			"insecure": isFlag, "caRef": isCA,
@@ -29,13 +29,13 @@ var pullRequestProviders = []provider{
 		nil,
 	},
 	{
-		"gitea",
+		Gitea,
 		map[string]kindOf{"owner": isText, "repo": isText, "api": isText, "tokenRef": isRef, "insecure": isFlag, "labels": isStrings},
 		[]string{"owner", "repo", "api"},
 		nil,
 	},
 	{
-		"bitbucketServer",
+		BitbucketServer,
 		map[string]kindOf{
 			"project": isText, "repo": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken, "insecure": isFlag,
 			"caRef": isCA,
@@ -44,13 +44,13 @@ var pullRequestProviders = []provider{
 		nil,
 	},
 	{
-		"bitbucket",
+		Bitbucket,
 		map[string]kindOf{"owner": isText, "repo": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken},
 		[]string{"owner", "repo"},
 		nil,
 	},
 	{
-		"azuredevops",
+		AzurePulls,
 		map[string]kindOf{"organization": isText, "project": isText, "repo": isText, "api": isText, "tokenRef": isRef, "labels": isStrings},
 		[]string{"organization", "project", "repo"},
 		nil,

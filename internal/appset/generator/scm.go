@@ -16,7 +16,7 @@ import (
 // scmProviders are in the order in which Argo CD looks for them (applicationset/generators/scm_provider.go, v3.2.11).
 var scmProviders = []provider{
 	{
-		"github",
+		GitHub,
 		map[string]kindOf{
 			"organization": isText, "api": isText, "tokenRef": isRef, "appSecretName": isText, "allBranches": isFlag,
 			"excludeArchivedRepos": isFlag,
@@ -25,7 +25,7 @@ var scmProviders = []provider{
 		map[string]int{"excludeArchivedRepos": int(versions.ArchivedRepositories.Since)},
 	},
 	{
-		"gitlab",
+		GitLab,
 		map[string]kindOf{
 			"group": isText, "includeSubgroups": isFlag, "api": isText, "tokenRef": isRef, "allBranches": isFlag, "insecure": isFlag,
 			"includeSharedProjects": isFlag, "topic": isText, "caRef": isCA,
@@ -35,7 +35,7 @@ var scmProviders = []provider{
 		map[string]int{"includeArchivedRepos": int(versions.ArchivedRepositories.Since)},
 	},
 	{
-		"gitea",
+		Gitea,
 		map[string]kindOf{
 			"owner": isText, "api": isText, "tokenRef": isRef, "allBranches": isFlag, "insecure": isFlag,
 			"excludeArchivedRepos": isFlag,
@@ -44,7 +44,7 @@ var scmProviders = []provider{
 		map[string]int{"excludeArchivedRepos": int(versions.ArchivedRepositories.Since)},
 	},
 	{
-		"bitbucketServer",
+		BitbucketServer,
 		map[string]kindOf{
 			"project": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken, "allBranches": isFlag,
 			"insecure": isFlag, "caRef": isCA,
@@ -53,18 +53,18 @@ var scmProviders = []provider{
 		nil,
 	},
 	{
-		"azureDevOps",
+		AzureDevOps,
 		map[string]kindOf{"organization": isText, "api": isText, "teamProject": isText, "accessTokenRef": isRef, "allBranches": isFlag},
 		[]string{"organization", "teamProject"},
 		nil,
 	},
 	{
-		"bitbucket",
+		Bitbucket,
 		map[string]kindOf{"owner": isText, "user": isText, "appPasswordRef": isRef, "allBranches": isFlag},
 		[]string{"owner", "user"},
 		nil,
 	},
-	{"awsCodeCommit", map[string]kindOf{"tagFilters": isTags, "role": isText, "region": isText, "allBranches": isFlag}, nil, nil},
+	{CodeCommit, map[string]kindOf{"tagFilters": isTags, "role": isText, "region": isText, "allBranches": isFlag}, nil, nil},
 }
 
 // scmFilter is an entry of filters. All of its conditions must hold.
@@ -77,7 +77,7 @@ type scmFilter struct {
 
 // scmSpec is an scmProvider generator.
 type scmSpec struct {
-	provider string
+	provider Provider
 	spec     json.RawMessage
 	protocol string
 	filters  []scmFilter
@@ -245,7 +245,7 @@ func (r *run) scmPassing(f *fields, question Question, filters []scmFilter, all 
 }
 
 // params are the parameters of a branch, which are the same in both template modes.
-func (r Repository) params(provider string) Params {
+func (r Repository) params(provider Provider) Params {
 	p := Params{
 		"organization": r.Organization, "repository": r.Repository, "url": r.URL, "branch": r.Branch,
 		"branchNormalized": template.Normalize(r.Branch),
@@ -253,7 +253,7 @@ func (r Repository) params(provider string) Params {
 		"labels": strings.Join(r.Labels, ","), "repository_id": any(int(r.Number)),
 	}
 	switch {
-	case r.ID != "" && provider == "azureDevOps":
+	case r.ID != "" && provider == AzureDevOps:
 		p["repository_id"] = identifier(r.ID)
 	case r.ID != "":
 		p["repository_id"] = r.ID

@@ -10,9 +10,18 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
+// Kind is what a window does with syncs. Argo CD ignores other kinds.
+type Kind string
+
+// Kinds of windows.
+const (
+	Allow Kind = "allow"
+	Deny  Kind = "deny"
+)
+
 // Window is a sync window.
 type Window struct {
-	Kind                               string // allow or deny
+	Kind                               Kind
 	Schedule, Duration, TimeZone       string
 	ManualSync                         bool // syncs by hand are allowed while it blocks others
 	And                                bool // all of the following that are set must match
@@ -38,7 +47,7 @@ func Of(project manifest.Object) []*Window {
 			continue
 		}
 		out = append(out, &Window{
-			Kind: manifest.String(o, "kind"), Schedule: manifest.String(o, "schedule"), Duration: manifest.String(o, "duration"),
+			Kind: Kind(manifest.String(o, "kind")), Schedule: manifest.String(o, "schedule"), Duration: manifest.String(o, "duration"),
 			TimeZone: manifest.String(o, "timeZone"), ManualSync: o["manualSync"] == true, And: o["andOperator"] == true,
 			Applications: manifest.Strings(o["applications"]), Namespaces: manifest.Strings(o["namespaces"]),
 			Clusters: manifest.Strings(o["clusters"]),
@@ -219,11 +228,11 @@ func decide(windows []*Window, all []times, manual bool, at time.Time) Verdict {
 	allowed := false
 	for i, w := range windows {
 		switch open := all[i].active(at); {
-		case w.Kind == "deny" && open:
+		case w.Kind == Deny && open:
 			denies = append(denies, w)
-		case w.Kind == "allow" && open:
+		case w.Kind == Allow && open:
 			allowed = true
-		case w.Kind == "allow":
+		case w.Kind == Allow:
 			closed = append(closed, w)
 		}
 	}

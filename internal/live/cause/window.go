@@ -65,7 +65,7 @@ func (c *Cause) blocked(v window.Verdict) {
 		names[i] = w.String()
 	}
 	state := "closed"
-	if v.By[0].Kind == "deny" {
+	if v.By[0].Kind == window.Deny {
 		state = "active"
 	}
 	c.Detail = fmt.Sprintf("%s: %s", state, words.Some(names))

@@ -55,7 +55,7 @@ func (w Workers) Compare(ctx context.Context, c appsetplugin.Comparison) ([]apps
 		return nil, err
 	}
 	host := &compareHost{open: c.Open, views: map[int]*tree.View{}, most: 2 * len(c.Pairs)}
-	if m, err = w.Pool.Do(ctx, worker.Job{Kind: "compare", What: "comparing commits", Message: m, Answer: host.answer}); err != nil {
+	if m, err = w.Pool.Do(ctx, worker.Job{Kind: kindCompare, What: "comparing commits", Message: m, Answer: host.answer}); err != nil {
 		return nil, err
 	}
 	return decodeCompared(m, len(c.Pairs), host.failed)
@@ -94,6 +94,9 @@ type compareHost struct {
 	most   int // commits that are opened
 }
 
+// askOpen asks for a commit; ofTree. askRead is the other question of a comparison.
+const askOpen worker.Question = "open"
+
 // commit is the head of the answer with a commit's files. Failed says that it could not be opened. Its blobs are the names.
 type commit struct {
 	listing
@@ -102,15 +105,15 @@ type commit struct {
 	Failed int      `json:"failed,omitempty"`
 }
 
-func (h *compareHost) answer(ctx context.Context, kind string, m worker.Message) (worker.Message, error) {
-	switch kind {
-	case "open":
+func (h *compareHost) answer(ctx context.Context, ask worker.Question, m worker.Message) (worker.Message, error) {
+	switch ask {
+	case askOpen:
 		var q ofTree
 		if err := m.Decode(&q); err != nil || len(h.views)+len(h.failed) >= h.most {
 			return worker.Message{}, errAnswer
 		}
 		return h.list(ctx, q)
-	case "read":
+	case askRead:
 		return readTree(ctx, h.views, m)
 	}
 	return worker.Message{}, errAnswer
@@ -196,7 +199,7 @@ func (r *remoteCommits) open(_ context.Context, url, hash string) (appsetplugin.
 		return t, t.err()
 	}
 	var c commit
-	m, err := r.ask("open", ofTree{URL: url, Commit: hash}, &c)
+	m, err := r.ask(askOpen, ofTree{URL: url, Commit: hash}, &c)
 	if err != nil {
 		return nil, err
 	}

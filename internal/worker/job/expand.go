@@ -7,6 +7,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/worker"
 )
 
 // expansion is the head of a job that expands sets.
@@ -52,6 +53,17 @@ const (
 
 // errTrees says that one job reads too many repositories.
 var errTrees = fmt.Errorf("one application reads more than %d repositories", maxTrees)
+
+// Questions of an expansion, beside askArchive.
+const (
+	askClusters    worker.Question = "clusters"
+	askAPI         worker.Question = "api"         // a generator.Question
+	askTree        worker.Question = "tree"        // opens a repository; question
+	askDirectories worker.Question = "directories" // of an open repository; question
+	askFiles       worker.Question = "files"       // of an open repository; question
+	askSets        worker.Question = "sets"        // has the engine of the host render sets; a list of set, and their specs
+	askWarnings    worker.Question = "warnings"    // gives the host the warnings beside an error
+)
 
 // question is the head of a question of an expansion.
 type question struct {

@@ -47,7 +47,7 @@ func (w Workers) Expand(ctx context.Context, e appsetplugin.Evaluation) (*appset
 	warnings := []string(nil)
 	host.warn = func(lines []string) { warnings = lines }
 	m, err := w.Pool.Do(ctx, worker.Job{
-		Kind: "expand", What: what, Message: head, Doing: e.Doing, Answer: host.answer,
+		Kind: kindExpand, What: what, Message: head, Doing: e.Doing, Answer: host.answer,
 		Cost: costOfExpanded, LargeAsks: host.engine != nil, Owner: e.Call.Project,
 	})
 	if err != nil {
@@ -103,15 +103,15 @@ type expandHost struct {
 	warn     func([]string)
 }
 
-func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) (worker.Message, error) {
+func (h *expandHost) answer(ctx context.Context, ask worker.Question, m worker.Message) (worker.Message, error) {
 	var q question
-	switch kind {
-	case "archive":
+	switch ask {
+	case askArchive:
 		if h.archive.ReaderAt == nil {
 			return worker.Message{}, errAnswer
 		}
 		return readArchive(h.archive, m)
-	case "warnings":
+	case askWarnings:
 		if len(m.Blobs) != 1 {
 			return worker.Message{}, errAnswer
 		}
@@ -121,7 +121,7 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 		}
 		h.warn(lines)
 		return empty()
-	case "clusters":
+	case askClusters:
 		if h.clusters == nil {
 			return worker.Message{}, errAnswer
 		}
@@ -130,28 +130,28 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 			return worker.Message{}, err
 		}
 		return worker.NewMessage(list)
-	case "sets":
+	case askSets:
 		return h.generate(ctx, m)
-	case "api":
+	case askAPI:
 		return h.api(ctx, m)
 	}
 	if err := m.Decode(&q); err != nil || h.git == nil {
 		return worker.Message{}, errAnswer
 	}
-	if kind == "tree" {
+	if ask == askTree {
 		return h.tree(ctx, q)
 	}
 	if q.Tree < 0 || q.Tree >= len(h.trees) {
 		return worker.Message{}, errAnswer
 	}
-	switch t := h.trees[q.Tree]; kind {
-	case "directories":
+	switch t := h.trees[q.Tree]; ask {
+	case askDirectories:
 		list, err := t.Directories(ctx)
 		if err != nil {
 			return worker.Message{}, err
 		}
 		return worker.NewMessage(list)
-	case "files":
+	case askFiles:
 		files, err := t.Files(ctx, q.Pattern)
 		if err != nil {
 			return worker.Message{}, err
@@ -190,7 +190,7 @@ func (h *expandHost) tree(ctx context.Context, q question) (worker.Message, erro
 		return worker.Message{}, err
 	}
 	o := opened{Tree: len(h.trees)}
-	if c, ok := t.(interface{ Commit() string }); ok {
+	if c, ok := t.(generator.Committed); ok {
 		commit := c.Commit()
 		o.Commit = &commit
 	}

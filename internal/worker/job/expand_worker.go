@@ -45,7 +45,7 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 	out, err := appsetplugin.Here{}.Expand(context.Background(), e)
 	if err != nil {
 		if warnings := generator.Texts(out.Warnings); len(warnings) > 0 {
-			_, askErr := h.Ask("warnings", worker.Message{
+			_, askErr := h.Ask(askWarnings, worker.Message{
 				Head:  []byte("null"),
 				Blobs: [][]byte{packNames(boundWarnings(warnings, maxFailureTexts))},
 			})
@@ -101,12 +101,12 @@ func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
 // remote asks the host for clusters, APIs and repositories, in a worker.
 type remote struct{ host *worker.Host }
 
-func (r *remote) ask(kind string, head, answer any) (worker.Message, error) {
+func (r *remote) ask(q worker.Question, head, answer any) (worker.Message, error) {
 	m, err := worker.NewMessage(head)
 	if err != nil {
 		return m, err
 	}
-	if m, err = r.host.Ask(kind, m); err != nil {
+	if m, err = r.host.Ask(q, m); err != nil {
 		return m, err
 	}
 	return m, m.Decode(answer)
@@ -114,14 +114,14 @@ func (r *remote) ask(kind string, head, answer any) (worker.Message, error) {
 
 // Clusters implements generator.Clusters.
 func (r *remote) Clusters(context.Context) (list []generator.Cluster, err error) {
-	_, err = r.ask("clusters", nil, &list)
+	_, err = r.ask(askClusters, nil, &list)
 	return list, err
 }
 
 // Tree implements generator.Repositories.
 func (r *remote) Tree(_ context.Context, url, revision string) (generator.Tree, error) {
 	var o opened
-	if _, err := r.ask("tree", question{URL: url, Revision: revision}, &o); err != nil {
+	if _, err := r.ask(askTree, question{URL: url, Revision: revision}, &o); err != nil {
 		return nil, err
 	}
 	t := &remoteTree{r, o.Tree}
@@ -134,7 +134,7 @@ func (r *remote) Tree(_ context.Context, url, revision string) (generator.Tree, 
 // Ask implements generator.APIs.
 func (r *remote) Ask(_ context.Context, q generator.Question) (*generator.Answer, error) {
 	a := &generator.Answer{}
-	_, err := r.ask("api", q, a)
+	_, err := r.ask(askAPI, q, a)
 	return a, err
 }
 
@@ -154,7 +154,7 @@ func (r *remote) Generate(_ context.Context, sets ...appset.Set) (*appset.Result
 	if err != nil {
 		return nil, err
 	}
-	if m, err = r.host.AskLarge("sets", m); err != nil {
+	if m, err = r.host.AskLarge(askSets, m); err != nil {
 		return nil, err
 	}
 	var head generated
@@ -180,14 +180,14 @@ type remoteTree struct {
 
 // Directories implements generator.Tree.
 func (t *remoteTree) Directories(context.Context) (list []string, err error) {
-	_, err = t.ask("directories", question{Tree: t.tree}, &list)
+	_, err = t.ask(askDirectories, question{Tree: t.tree}, &list)
 	return list, err
 }
 
 // Files implements generator.Tree.
 func (t *remoteTree) Files(_ context.Context, pattern string) (map[string][]byte, error) {
 	var names []string
-	m, err := t.ask("files", question{Tree: t.tree, Pattern: pattern}, &names)
+	m, err := t.ask(askFiles, question{Tree: t.tree, Pattern: pattern}, &names)
 	if err != nil {
 		return nil, err
 	}
@@ -207,5 +207,7 @@ type remoteCommit struct {
 	commit string
 }
 
-// Commit is the commit of its revision.
+var _ generator.Committed = (*remoteCommit)(nil)
+
+// Commit implements generator.Committed.
 func (t *remoteCommit) Commit() string { return t.commit }

@@ -81,7 +81,9 @@ func (s *Sum) render(ctx context.Context, pool *worker.Pool, r source.Request) (
 		return nil, err
 	}
 	limit := cmp.Or(s.foreign.Time, 90*time.Second)
-	m, err = pool.Do(ctx, worker.Job{Kind: "source", What: "rendering", Message: m, Answer: host.answer, Time: limit, Cost: costOfRendered})
+	m, err = pool.Do(ctx, worker.Job{
+		Kind: kindSource, What: "rendering", Message: m, Answer: host.answer, Time: limit, Cost: costOfRendered,
+	})
 	if err != nil {
 		return nil, s.foreign.explain(err, limit)
 	}

@@ -217,7 +217,7 @@ func FuzzAnswer(f *testing.F) {
 		case 4:
 			answer, allowed = sources.answer, []string{"read", "list", "url", "git", "file", "chart"}
 		}
-		got, err := answer(t.Context(), kind, m)
+		got, err := answer(t.Context(), worker.Question(kind), m)
 		if err != nil && !errors.Is(err, errAnswer) && !errors.Is(err, errPolicy) && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s %s: %v", kind, head, err)
 		}

@@ -19,11 +19,20 @@ import (
 // Workers do the work. It is an evaluator of the appset plugin.
 type Workers struct{ Pool *worker.Pool }
 
+// Kinds of jobs.
+const (
+	kindExpand  worker.Kind = "expand"
+	kindCompare worker.Kind = "compare"
+	kindSources worker.Kind = "sources" // reads a trigger file
+	kindRender  worker.Kind = "render"  // renders what is in S3
+	kindSource  worker.Kind = "source"  // renders the source of an Application
+)
+
 // Handlers are the handlers of all jobs.
-func Handlers() map[string]worker.Handler {
-	return map[string]worker.Handler{
-		"expand": expand, "compare": small(compare), "sources": small(sources), "render": render,
-		"source": new(listed).renderSource,
+func Handlers() map[worker.Kind]worker.Handler {
+	return map[worker.Kind]worker.Handler{
+		kindExpand: expand, kindCompare: small(compare), kindSources: small(sources), kindRender: render,
+		kindSource: new(listed).renderSource,
 	}
 }
 
@@ -71,6 +80,9 @@ func empty() (worker.Message, error) { return worker.NewMessage(nil) }
 // chunk is how much of an archive is sent at once.
 const chunk = 1 << 20
 
+// askArchive asks for the bytes of the archive at a part.
+const askArchive worker.Question = "archive"
+
 // part is a place in an archive.
 type part struct {
 	Offset int64 `json:"offset"`
@@ -108,7 +120,7 @@ func (u *upload) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		answer, err := u.host.Ask("archive", question)
+		answer, err := u.host.Ask(askArchive, question)
 		if err != nil {
 			return 0, err
 		}

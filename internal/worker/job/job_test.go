@@ -288,7 +288,7 @@ func TestLies(t *testing.T) {
 	open := func(commit string) error {
 		m, err := worker.NewMessage(ofTree{Commit: commit})
 		if err == nil {
-			_, err = comparison.answer(t.Context(), "open", m)
+			_, err = comparison.answer(t.Context(), askOpen, m)
 		}
 		return err
 	}
@@ -371,7 +371,7 @@ func TestNeverInHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&expandHost{}).answer(t.Context(), "sets", m); !errors.Is(err, errAnswer) {
+	if _, err := (&expandHost{}).answer(t.Context(), askSets, m); !errors.Is(err, errAnswer) {
 		t.Error(err)
 	}
 }

@@ -48,8 +48,8 @@ type trigger struct {
 	Sources s3source.Places `json:"sources"`
 }
 
-func (s *S3) answer(_ context.Context, kind string, m worker.Message) (worker.Message, error) {
-	if kind != "archive" {
+func (s *S3) answer(_ context.Context, ask worker.Question, m worker.Message) (worker.Message, error) {
+	if ask != askArchive {
 		return worker.Message{}, errAnswer
 	}
 	return readArchive(s.Archive, m)
@@ -62,7 +62,7 @@ func (w Workers) Sources(ctx context.Context, s *S3) (file string, list []trigge
 		return "", nil, err
 	}
 	m, err = w.Pool.Do(ctx, worker.Job{
-		Kind: "sources", What: "reading " + triggerfile.Name, Message: m, Doing: s.Doing, Answer: s.answer,
+		Kind: kindSources, What: "reading " + triggerfile.Name, Message: m, Doing: s.Doing, Answer: s.answer,
 		Owner: s.Call.Project,
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func (w Workers) Render(ctx context.Context, s *S3, fetched []s3source.Fetched) 
 		return nil, err
 	}
 	m, err = w.Pool.Do(ctx, worker.Job{
-		Kind: "render", What: "rendering what is in S3", Message: m, Doing: s.Doing, Answer: s.answer,
+		Kind: kindRender, What: "rendering what is in S3", Message: m, Doing: s.Doing, Answer: s.answer,
 		Cost: costOfObjects, Owner: s.Call.Project,
 	})
 	if err != nil {

@@ -138,26 +138,23 @@ func (h *sourceHost) number(view *tree.View) int {
 	return n
 }
 
-// ofChart is a requested chart.
-type ofChart struct{ Repository, Name, Version string }
-
-func (h *sourceHost) answer(ctx context.Context, kind string, m worker.Message) (worker.Message, error) {
+func (h *sourceHost) answer(ctx context.Context, ask worker.Question, m worker.Message) (worker.Message, error) {
 	var q ofTree
 	var chart ofChart
 	remote := h.request.Remote
 	switch {
-	case kind == "read":
+	case ask == askRead:
 		return readTree(ctx, h.views, m)
-	case kind == "list" && m.Decode(&q) == nil && h.views[q.Tree] != nil:
+	case ask == askList && m.Decode(&q) == nil && h.views[q.Tree] != nil:
 		l, names, err := list(h.views[q.Tree])
 		if err != nil {
 			return worker.Message{}, err
 		}
 		return worker.NewMessage(l, packNames(names))
-	case kind == "url" && len(m.Blobs) == 1 && h.request.URL != nil:
+	case ask == askURL && len(m.Blobs) == 1 && h.request.URL != nil:
 		return worker.NewMessage(nil, []byte(h.request.URL(string(m.Blobs[0]))))
 	case remote == nil:
-	case kind == "git" && m.Decode(&q) == nil:
+	case ask == askGit && m.Decode(&q) == nil:
 		if len(h.views) >= maxTrees {
 			return worker.Message{}, errTrees
 		}
@@ -166,13 +163,13 @@ func (h *sourceHost) answer(ctx context.Context, kind string, m worker.Message) 
 			return worker.Message{}, err
 		}
 		return worker.NewMessage(ofTree{Tree: h.number(view)})
-	case kind == "file" && m.Decode(&q) == nil:
+	case ask == askFile && m.Decode(&q) == nil:
 		data, err := remote.File(ctx, q.URL)
 		if err != nil {
 			return worker.Message{}, err
 		}
 		return worker.NewMessage(nil, data)
-	case kind == "chart" && m.Decode(&chart) == nil:
+	case ask == askChart && m.Decode(&chart) == nil:
 		files, err := remote.Chart(ctx, chart.Repository, chart.Name, chart.Version)
 		if err != nil {
 			return worker.Message{}, err
@@ -340,7 +337,7 @@ func (r *remoteSource) view(number int) (*tree.View, error) {
 		return known.Fresh(), nil
 	}
 	var l listing
-	m, err := r.ask("list", ofTree{Tree: number}, &l)
+	m, err := r.ask(askList, ofTree{Tree: number}, &l)
 	if err == nil && len(m.Blobs) != 1 {
 		err = errAnswer
 	}
@@ -359,7 +356,7 @@ func (r *remoteSource) view(number int) (*tree.View, error) {
 
 // url is the host's name of a file.
 func (r *remoteSource) url(name string) string {
-	m, err := r.host.Ask("url", worker.Message{Head: []byte("null"), Blobs: [][]byte{[]byte(name)}})
+	m, err := r.host.Ask(askURL, worker.Message{Head: []byte("null"), Blobs: [][]byte{[]byte(name)}})
 	if err != nil || len(m.Blobs) != 1 {
 		return name
 	}
@@ -369,7 +366,7 @@ func (r *remoteSource) url(name string) string {
 // Git implements render.Remote.
 func (r *remoteSource) Git(_ context.Context, url, revision string) (*tree.View, error) {
 	var t ofTree
-	if _, err := r.ask("git", ofTree{URL: url, Commit: revision}, &t); err != nil {
+	if _, err := r.ask(askGit, ofTree{URL: url, Commit: revision}, &t); err != nil {
 		return nil, err
 	}
 	return r.view(t.Tree)
@@ -377,7 +374,7 @@ func (r *remoteSource) Git(_ context.Context, url, revision string) (*tree.View,
 
 // File implements render.Remote.
 func (r *remoteSource) File(_ context.Context, url string) ([]byte, error) {
-	m, err := r.ask("file", ofTree{URL: url}, new(any))
+	m, err := r.ask(askFile, ofTree{URL: url}, new(any))
 	if err == nil && len(m.Blobs) != 1 {
 		err = errAnswer
 	}
@@ -389,7 +386,7 @@ func (r *remoteSource) File(_ context.Context, url string) ([]byte, error) {
 
 // Chart implements render.Remote.
 func (r *remoteSource) Chart(_ context.Context, repository, name, version string) ([]tree.File, error) {
-	m, err := r.ask("chart", ofChart{repository, name, version}, new(any))
+	m, err := r.ask(askChart, ofChart{repository, name, version}, new(any))
 	if err != nil {
 		return nil, err
 	}

@@ -84,12 +84,25 @@ func (l listing) view(names []string, read func(ctx context.Context, name string
 	return tree.NewView(all, read).Without(l.Absent), nil
 }
 
+// Questions about repositories and what else a source is made of.
+const (
+	askRead  worker.Question = "read"  // a file, or the target of a link, whose name is in the blob; ofTree
+	askList  worker.Question = "list"  // the files of a repository; ofTree
+	askURL   worker.Question = "url"   // the host's name of a file, which is in the blob
+	askGit   worker.Question = "git"   // fetches a repository; ofTree
+	askFile  worker.Question = "file"  // fetches a file; ofTree
+	askChart worker.Question = "chart" // fetches a chart; ofChart
+)
+
 // ofTree is a worker's question about a repository.
 type ofTree struct {
 	URL    string `json:"url,omitempty"`
 	Commit string `json:"commit,omitempty"`
 	Tree   int    `json:"tree,omitempty"`
 }
+
+// ofChart is a requested chart.
+type ofChart struct{ Repository, Name, Version string }
 
 // reader reads files of a tree of the host.
 func (r *remote) reader(number int) func(ctx context.Context, name string) ([]byte, error) {
@@ -98,7 +111,7 @@ func (r *remote) reader(number int) func(ctx context.Context, name string) ([]by
 		if err != nil {
 			return nil, err
 		}
-		m, err := r.host.Ask("read", question)
+		m, err := r.host.Ask(askRead, question)
 		if err == nil && len(m.Blobs) != 1 {
 			err = errAnswer
 		}
