@@ -126,7 +126,7 @@ func parseUsers(file string, data []byte) (users, error) {
 // name a bucket, an object or a user: metrics are public.
 func authenticate(next http.Handler, list func() (users, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if kind, _ := describe(r); serve.IsProbe(r) || r.URL.Path == "/metrics" || kind == "clock" {
+		if kind, _ := describe(r); serve.IsPublic(r) || kind == "clock" {
 			next.ServeHTTP(w, r)
 			return
 		}
