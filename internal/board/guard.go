@@ -54,8 +54,7 @@ func (s *Server) named(host string) bool {
 	if _, header := s.cfg.Access.(*proxied); len(s.cfg.Hosts) == 0 && s.cfg.Access != nil && !header {
 		return true
 	}
-	ip := net.ParseIP(name)
-	return name == "localhost" || ip != nil && ip.IsLoopback()
+	return serve.IsLoopbackHost(name)
 }
 
 // foreign reports whether a request was made by a page of another site. Opening the board by a link is none.
@@ -69,16 +68,6 @@ func foreign(r *http.Request) bool {
 		return false
 	}
 	return r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Mode") != "navigate" || strings.HasPrefix(r.URL.Path, "/api/")
-}
-
-// IsLoopback reports whether an address to listen on is reached from this machine only.
-func IsLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // client is the key for per-client limits.

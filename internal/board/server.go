@@ -68,7 +68,7 @@ const (
 
 // CheckAddress refuses an address that other machines can reach, unless access is set.
 func CheckAddress(address string, access Access) error {
-	if access == nil && !IsLoopback(address) {
+	if access == nil && !serve.IsLoopback(address) {
 		return problem.Usagef("--listen %s is not a loopback address, so others may reach the page: --token-file, --trusted-header or "+
 			"--argocd must say who may see it", address)
 	}
