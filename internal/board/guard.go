@@ -26,12 +26,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		switch {
-		case serve.IsProbe(r): // a kubelet uses the Pod's address, and probes reveal nothing
+		case serve.IsPublic(r): // Kubernetes and Prometheus use the Pod's address, and the answers reveal nothing
 		case !s.named(r.Host):
+			s.seen.refused.Add(1, refusedSite)
 			http.Error(w, "this host name is not allowed; open the board by its own address, or allow the name with --host",
 				http.StatusMisdirectedRequest)
 			return
 		case foreign(r):
+			s.seen.refused.Add(1, refusedSite)
 			http.Error(w, "requests of other sites are refused", http.StatusForbidden)
 			return
 		}
@@ -85,6 +87,7 @@ func (s *Server) turn(places *turnstile.Turnstile, do http.HandlerFunc) http.Han
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		leave, err := places.Enter(r.Context(), s.client(r))
 		if err != nil {
+			s.seen.refused.Add(1, refusedBusy)
 			turnstile.Refuse(w, err)
 			return
 		}
@@ -100,6 +103,7 @@ func (s *Server) allowed(places *turnstile.Turnstile, do func(http.ResponseWrite
 		if s.cfg.Access != nil {
 			var err error
 			if who, err = s.cfg.Access.Viewer(r); err != nil {
+				s.seen.refused.Add(1, refusedAccess)
 				s.refuse(w, err)
 				return
 			}
