@@ -168,7 +168,8 @@ func (o *installOptions) change(ctx context.Context, std stdio) error {
 	}
 	i := kube.Install{
 		Lookup: &kube.Lookup{Client: client, Now: std.Now}, Theirs: theirs, Ours: ours, Force: o.force,
-		Sidecar: install.Sidecar, Later: o.Later(), Tell: func(result string, key live.Key) { fmt.Fprintf(std.Out, "%-9s %s\n", result, key) },
+		Sidecar: install.Sidecar, Later: o.Later(),
+		Tell: func(result string, key live.Key) { fmt.Fprintf(std.Out, "%-9s %s\n", result, key) },
 	}
 	if o.remove {
 		return i.Remove(ctx)
