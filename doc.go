@@ -39,7 +39,7 @@
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
 //	internal/source            logic    the source of an Application, by Argo CD's rules, to documents and a verdict
 //	internal/source/sourcetest test     the cases that compare the rendering of sources with Argo CD
-//	internal/retry             logic    waits between attempts that grow
+//	internal/retry             logic    attempts, and waits between them that grow
 //	internal/flight            logic    callers of the same call share its answer; many calls, some at a time
 //	internal/health            logic    health of objects as Argo CD sees it: Lua scripts, core kinds
 //	internal/settings          logic    Argo CD's settings, from all that can contain them: argocd-cm, chart values, the operator

@@ -94,11 +94,7 @@ func runAppsetConvert(ctx context.Context, std stdio, opts appsetConvertOptions,
 	repos.Offline = opts.offline || opts.Style == edit.StyleFolder
 	sets := workspace.Sets{Repositories: workspace.New(repos), Clusters: opts.clusters}
 	defer func() { _ = sets.Repositories.Close() }()
-	opts.Render, opts.Stdin, opts.Out, opts.Warn = sets.One, std.In, std.Out, std.Warn
+	opts.Render, opts.Stdin, opts.Out, opts.Note, opts.Warn = sets.One, std.In, std.Out, std.Note, std.Warn
 	opts.InFolder = func(source map[string]any) ([]manifest.Object, error) { return sets.Repositories.Sets(ctx, source) }
-	if opts.Style == edit.StyleFolder && !opts.Reverse {
-		std.Note("if the controller renders these sets already, run argosy appset handover --folder before you commit this: a sync " +
-			"would prune the sets, and their Applications with them")
-	}
 	return opts.Run(ctx, args)
 }

@@ -155,7 +155,7 @@ func TestDocsNames(t *testing.T) {
 	}
 	// The page for administrators has all metrics and alerts.
 	operations := docsPages(t)["docs/operations.md"]
-	for _, metric := range regexp.MustCompile(`(?m)^argosy_(cmp|workers|s3|refresh|repo|events)_[a-z0-9_]+$`).FindAllString(texts, -1) {
+	for _, metric := range regexp.MustCompile(`(?m)^argosy_(cmp|workers|s3|refresh|repo|events|board)_[a-z0-9_]+$`).FindAllString(texts, -1) {
 		if !strings.Contains(operations, "`"+metric+"`") {
 			t.Errorf("docs/operations.md does not have the metric %s", metric)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -19,9 +18,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/live"
 )
-
-// released is the version of a binary that has an image.
-var released = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
 
 type installOptions struct {
 	install.Config
@@ -119,13 +115,12 @@ func (o *installOptions) check(cmd *cobra.Command) error {
 	if err := o.alone(cmd.Flags().Changed, changes); err != nil {
 		return err
 	}
-	switch {
-	case o.remove:
-		o.With, o.Image = install.Parts, "argosy"
-	case o.Image == "" && !released.MatchString(version()):
-		return usagef("--image is needed: this binary (%s) is no release, and has no image", version())
-	case o.Image == "":
-		o.Image = "ghcr.io/argosy-cd/argosy:" + version()
+	if o.remove {
+		o.Config = o.Whole()
+	}
+	var err error
+	if o.Config, err = o.Complete(version()); err != nil {
+		return err
 	}
 	if o.PolicyFile != "" {
 		text, err := input.File(o.PolicyFile)
@@ -173,10 +168,8 @@ func (o *installOptions) change(ctx context.Context, std stdio) error {
 	}
 	i := kube.Install{
 		Lookup: &kube.Lookup{Client: client, Now: std.Now}, Theirs: theirs, Ours: ours, Force: o.force,
-		Sidecar: install.Sidecar, Tell: func(result kube.Result, key live.Key) { fmt.Fprintf(std.Out, "%-9s %s\n", result, key) },
-	}
-	if o.Target == install.Operator {
-		i.Later = o.Name + "-repo-server"
+		Sidecar: install.Sidecar, Later: o.Later(),
+		Tell: func(result kube.Result, key live.Key) { fmt.Fprintf(std.Out, "%-9s %s\n", result, key) },
 	}
 	if o.remove {
 		return i.Remove(ctx)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/lint/format"
 	"github.com/argosy-cd/argosy/internal/preview"
-	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type lintOptions struct {
@@ -85,14 +83,6 @@ func describedRules() []string {
 	return out
 }
 
-func ruleNames() []string {
-	var names []string
-	for _, r := range lint.Rules() {
-		names = append(names, r.Name)
-	}
-	return names
-}
-
 func runLint(ctx context.Context, std stdio, opts lintOptions, args []string) error {
 	switch {
 	case (opts.list || opts.explain != "") && opts.Fix || opts.list && opts.explain != "":
@@ -102,13 +92,9 @@ func runLint(ctx context.Context, std stdio, opts lintOptions, args []string) er
 	case opts.list:
 		return format.List(std.Out)
 	case opts.explain != "":
-		rule, ok := lint.Find(opts.explain)
-		if !ok {
-			text := fmt.Sprintf("there is no rule %q", opts.explain)
-			if names := words.Similar(opts.explain, ruleNames()); len(names) > 0 {
-				text += "; did you mean " + words.Some(names) + "?"
-			}
-			return usagef("%s", text)
+		rule, err := lint.Find(opts.explain)
+		if err != nil {
+			return usagef("%w", err)
 		}
 		return format.Explain(std.Out, rule)
 	}

@@ -209,8 +209,8 @@ func TestLintExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if _, ok := lint.Find(strings.TrimSuffix(f.Name(), ".txtar")); !ok {
-			t.Errorf("%s/%s: there is no such rule", exampleDir, f.Name())
+		if _, err := lint.Find(strings.TrimSuffix(f.Name(), ".txtar")); err != nil {
+			t.Errorf("%s/%s: %v", exampleDir, f.Name(), err)
 		}
 	}
 }

@@ -222,7 +222,11 @@ func TestRepo(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	_ = writer.Close()
-	if want := fmt.Sprintf(`"msg":"repository","path":"every/banana/x.git","error":%q}`+"\n", wrong); !strings.Contains(<-log, want) {
+	text := <-log
+	if want := fmt.Sprintf(`"msg":"repository","path":"every/banana/x.git","error":%q}`+"\n", wrong); !strings.Contains(text, want) {
 		t.Errorf("the log has no %s", want)
+	}
+	if !strings.HasSuffix(text, `"msg":"stopped"}`+"\n") {
+		t.Errorf("the log does not end with the server: %s", text)
 	}
 }

@@ -207,21 +207,15 @@ var backoff = retry.Backoff{First: 500 * time.Millisecond, Last: 2 * time.Second
 
 // post sends a request, and retries passing failures up to attempts times. A refusal is not retried.
 func (c *Client) post(ctx context.Context, body []byte) ([]byte, error) {
-	var err error
-	for attempt := range attempts {
-		if attempt > 0 && !retry.Wait(ctx, c.cfg.After(backoff.After(attempt))) {
-			break
-		}
-		var answer []byte
-		var again bool
-		if answer, again, err = c.try(ctx, body); err == nil {
-			return answer, nil
-		}
-		if !again {
-			break
-		}
+	var answer []byte
+	err := retry.Do(ctx, retry.Policy{Attempts: attempts, Backoff: backoff, After: c.cfg.After}, func() (again bool, err error) {
+		answer, again, err = c.try(ctx, body)
+		return again, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("asking the Argo CD API server: %w", err)
 	}
-	return nil, fmt.Errorf("asking the Argo CD API server: %w", err)
+	return answer, nil
 }
 
 func (c *Client) try(ctx context.Context, body []byte) (answer []byte, again bool, err error) {

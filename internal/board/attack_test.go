@@ -132,7 +132,7 @@ func TestPaths(t *testing.T) {
 	_, server := serveBoard(t, Config{})
 	for _, path := range []string{
 		"/%2e%2e/board.go", "/..%2fboard.go", "/page/index.html", "/./../../etc/passwd", "/index.html%00.js", "/INDEX.HTML", "/api", "/api/", "/api/scene/",
-		"/.git/config", "/main.js/", "/main.js~", "/debug/pprof/", "/metrics",
+		"/.git/config", "/main.js/", "/main.js~", "/debug/pprof/", "/metrics/",
 	} {
 		if status, body := request(t, "GET", server.URL+path, "", nil); status != http.StatusNotFound || strings.Contains(body, "package") {
 			t.Errorf("%s: %d %.80s", path, status, body)

@@ -488,3 +488,89 @@ func TestRing(t *testing.T) {
 		}
 	}
 }
+
+// pending is a boot that is not known until it is told.
+type pending struct {
+	*Simulation
+	tell chan struct{}
+}
+
+func (p pending) Run(ctx context.Context, publish func(*scene.Scene)) error {
+	select {
+	case <-p.tell:
+	case <-ctx.Done():
+		return nil
+	}
+	return p.Simulation.Run(ctx, publish)
+}
+
+// TestReady: a board has no requests to answer before it knows the boot.
+func TestReady(t *testing.T) {
+	source := pending{example(t), make(chan struct{})}
+	url := make(chan string, 1)
+	var log strings.Builder
+	s, err := New(Config{
+		Config: serve.Config{Address: "127.0.0.1:0"}, Source: source, Log: serve.Log(&log, "text"), Now: time.Now,
+		Ready: func(u string) { url <- u },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	page := strings.TrimSuffix(<-url, "/")
+	if status, body := request(t, "GET", page+"/readyz", "", nil); status != 503 || body != "the boot is not known yet\n" {
+		t.Errorf("before the first scene: %d %s", status, body)
+	}
+	if status, _ := request(t, "GET", page+"/healthz", "", nil); status != 200 {
+		t.Errorf("healthz: %d", status)
+	}
+	close(source.tell)
+	for status := 0; status != 200; {
+		status, _ = request(t, "GET", page+"/readyz", "", nil)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if text := log.String(); !strings.Contains(text, "msg=listening address="+strings.TrimPrefix(page, "http://")+" tls=false") ||
+		!strings.HasSuffix(text, "msg=stopped\n") {
+		t.Errorf("the log: %s", text)
+	}
+}
+
+// TestMetrics: everybody may read them, under any name, and they have nothing of the boot.
+func TestMetrics(t *testing.T) {
+	s, server := serveBoard(t, Config{})
+	count := func() string {
+		t.Helper()
+		status, body := request(t, "GET", server.URL+"/metrics", "", map[string]string{"Host": "10.0.0.1"})
+		if status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+		var lines []string
+		for line := range strings.Lines(body) {
+			if !strings.HasPrefix(line, "#") {
+				lines = append(lines, line)
+			}
+		}
+		return strings.Join(lines, "")
+	}
+	before := count()
+	if want := "argosy_board_requests_running 0\nargosy_board_streams 0\n"; before != want {
+		t.Errorf("at first: %s", before)
+	}
+	if err := s.cfg.Source.(Controls).Control(Control{Break: "argocd/a"}); err != nil {
+		t.Fatal(err)
+	}
+	if after := count(); after != before {
+		t.Errorf("a change of the boot is told: %s", after)
+	}
+	for _, header := range []map[string]string{{"Host": "evil.example"}, {"Origin": "null"}} {
+		_, _ = request(t, "GET", server.URL+"/api/scene", "", header)
+	}
+	if after := count(); after != "argosy_board_refused_total{why=\"site\"} 2\n"+before {
+		t.Errorf("after two refusals: %s", after)
+	}
+}

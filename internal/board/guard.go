@@ -26,12 +26,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		switch {
-		case serve.IsProbe(r): // a kubelet uses the Pod's address, and probes reveal nothing
+		case serve.IsPublic(r): // Kubernetes and Prometheus use the Pod's address, and the answers reveal nothing
 		case !s.named(r.Host):
+			s.seen.refused.Add(1, refusedSite)
 			http.Error(w, "this host name is not allowed; open the board by its own address, or allow the name with --host",
 				http.StatusMisdirectedRequest)
 			return
 		case foreign(r):
+			s.seen.refused.Add(1, refusedSite)
 			http.Error(w, "requests of other sites are refused", http.StatusForbidden)
 			return
 		}
@@ -54,8 +56,7 @@ func (s *Server) named(host string) bool {
 	if _, header := s.cfg.Access.(headed); len(s.cfg.Hosts) == 0 && s.cfg.Access != nil && !header {
 		return true
 	}
-	ip := net.ParseIP(name)
-	return name == "localhost" || ip != nil && ip.IsLoopback()
+	return serve.IsLoopbackHost(name)
 }
 
 // foreign reports whether a request was made by a page of another site. Opening the board by a link is none.
@@ -69,16 +70,6 @@ func foreign(r *http.Request) bool {
 		return false
 	}
 	return r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Mode") != "navigate" || strings.HasPrefix(r.URL.Path, "/api/")
-}
-
-// IsLoopback reports whether an address to listen on is reached from this machine only.
-func IsLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // client is the key for per-client limits.
@@ -96,6 +87,7 @@ func (s *Server) turn(places *turnstile.Turnstile, do http.HandlerFunc) http.Han
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		leave, err := places.Enter(r.Context(), s.client(r))
 		if err != nil {
+			s.seen.refused.Add(1, refusedBusy)
 			turnstile.Refuse(w, err)
 			return
 		}
@@ -111,6 +103,7 @@ func (s *Server) allowed(places *turnstile.Turnstile, do func(http.ResponseWrite
 		if s.cfg.Access != nil {
 			var err error
 			if who, err = s.cfg.Access.Viewer(r); err != nil {
+				s.seen.refused.Add(1, refusedAccess)
 				s.refuse(w, err)
 				return
 			}

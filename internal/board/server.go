@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"embed"
 	"encoding/hex"
 	"encoding/json"
@@ -50,6 +49,7 @@ type Server struct {
 	store  *store
 	secret secret.Text // of the page, for controls
 	assets map[string]asset
+	seen   *boardMetrics
 	// streams and questions bound what runs at once.
 	streams, requests, questions turnstile.Turnstile
 }
@@ -68,7 +68,7 @@ const (
 
 // CheckAddress refuses an address that other machines can reach, unless access is set.
 func CheckAddress(address string, access Access) error {
-	if access == nil && !IsLoopback(address) {
+	if access == nil && !serve.IsLoopback(address) {
 		return problem.Usagef("--listen %s is not a loopback address, so others may reach the page: --token-file, --trusted-header or "+
 			"--argocd must say who may see it", address)
 	}
@@ -86,6 +86,7 @@ func New(cfg Config) (*Server, error) {
 		requests:  turnstile.Turnstile{All: maxRequests, Each: maxRequestsEach, Queue: 256, QueueEach: 64},
 		questions: turnstile.Turnstile{All: maxQuestions, Each: maxQuestionsEach, Queue: 32, QueueEach: 8},
 	}
+	s.seen = newMetrics(s)
 	err := fs.WalkDir(page, "page", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -107,7 +108,9 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	server, err := serve.Listen(ctx, s.cfg.Config, s.handler(ctx))
+	web := s.cfg.Config
+	web.Log = s.cfg.Log
+	server, err := serve.Listen(ctx, web, s.handler(ctx))
 	if err != nil {
 		return err
 	}
@@ -127,7 +130,7 @@ func (s *Server) Run(ctx context.Context) error {
 // handler answers requests. Streams end with the context.
 func (s *Server) handler(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
-	serve.Probes{Metrics: http.NotFoundHandler()}.Handle(mux)
+	serve.Probes{Ready: s.ready, Metrics: s.seen.registry.Handler()}.Handle(mux)
 	mux.HandleFunc("GET /", s.asset)
 	mux.Handle("GET /api/scene", s.allowed(&s.requests, s.scene))
 	mux.Handle("GET /api/events", s.allowed(&s.streams, func(w http.ResponseWriter, r *http.Request, who Viewer) {
@@ -141,6 +144,17 @@ func (s *Server) handler(ctx context.Context) http.Handler {
 	}
 	return s.guard(mux)
 }
+
+// ready fails until the first scene: before that, there is nothing to show.
+func (s *Server) ready() (string, error) {
+	if current, _, _ := s.store.current(); current == nil {
+		return "", errUnknown
+	}
+	return "", nil
+}
+
+// errUnknown says that there is no scene yet.
+var errUnknown = errors.New("the boot is not known yet")
 
 // asset serves the page and its parts to everybody: they contain no data of the boot.
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
@@ -185,7 +199,7 @@ func (s *Server) current(r *http.Request) (*scene.Scene, int) {
 func (s *Server) scene(w http.ResponseWriter, r *http.Request, who Viewer) {
 	current, number := s.current(r)
 	if current == nil {
-		http.Error(w, "the boot is not known yet; try again", http.StatusServiceUnavailable)
+		http.Error(w, errUnknown.Error()+"; try again", http.StatusServiceUnavailable)
 		return
 	}
 	if who.Visible != nil {
@@ -268,7 +282,7 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request, who Viewer) {
 		http.Error(w, "this boot cannot be changed here", http.StatusNotFound)
 		return
 	}
-	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Argosy-Control")), []byte(s.secret.Reveal())) != 1 {
+	if !s.secret.Is(r.Header.Get("Argosy-Control")) {
 		http.Error(w, "the header Argosy-Control does not match that of the page; load the page again", http.StatusForbidden)
 		return
 	}

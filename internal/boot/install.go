@@ -113,11 +113,7 @@ func (b *boot) established(ctx context.Context, objects []manifest.Object) error
 }
 
 func isEstablished(o manifest.Object) bool {
-	list, _ := manifest.Map(o, "status")["conditions"].([]any)
-	return slices.ContainsFunc(list, func(v any) bool {
-		c, _ := v.(map[string]any)
-		return manifest.String(c, "type") == "Established" && manifest.String(c, "status") == "True"
-	})
+	return manifest.String(manifest.Condition(o, "Established"), "status") == "True"
 }
 
 // await waits until something holds for an object. It retries if the API server does not answer, but not if it forbids the read. After the

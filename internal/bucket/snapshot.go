@@ -63,28 +63,25 @@ func (e *EmptyError) Error() string { return fmt.Sprintf("%s: %s", e.URL, e.Reas
 // Read reads a snapshot.
 func (r *Reader) Read(ctx context.Context, req Request) (*Snapshot, error) {
 	var stats Stats
-	backoff := retry.Backoff{First: r.Limits.Backoff, Last: time.Minute}
-	for attempt := 1; ; attempt++ {
-		s, err := r.attempt(ctx, req, &stats)
-		if err == nil {
-			s.Stats = stats
-			return s, nil
-		}
-		if ctx.Err() != nil {
-			return nil, r.late(ctx, req, stats)
-		}
-		var moved *movedError
-		if !errors.As(err, &moved) {
-			return nil, err
-		}
-		if attempt >= r.Limits.Attempts {
-			return nil, fmt.Errorf("%s: %w, in each of %d attempts; another process is writing, or a push did not finish: push again",
-				r.url(req), moved, attempt)
-		}
-		if !retry.Wait(ctx, time.After(backoff.After(attempt))) {
-			return nil, r.late(ctx, req, stats)
-		}
+	var s *Snapshot
+	attempts := max(r.Limits.Attempts, 1)
+	policy := retry.Policy{Attempts: attempts, Backoff: retry.Backoff{First: r.Limits.Backoff, Last: time.Minute}, After: time.After}
+	err := retry.Do(ctx, policy, func() (again bool, err error) {
+		s, err = r.attempt(ctx, req, &stats)
+		return errors.As(err, new(*movedError)), err
+	})
+	var moved *movedError
+	switch {
+	case err == nil:
+		s.Stats = stats
+		return s, nil
+	case ctx.Err() != nil:
+		return nil, r.late(ctx, req, stats)
+	case errors.As(err, &moved):
+		return nil, fmt.Errorf("%s: %w, in each of %d attempts; another process is writing, or a push did not finish: push again",
+			r.url(req), moved, attempts)
 	}
+	return nil, err
 }
 
 // late says how far it got.

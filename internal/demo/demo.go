@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/screen"
+	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -56,7 +57,7 @@ func (c Config) Check() error {
 		return problem.Usagef("--repair-after must be 0 to 24h, it is %s", c.Repair)
 	case len(slices.Compact(slices.Sorted(slices.Values(c.Fail)))) < len(c.Fail):
 		return problem.Usagef("--fail names an Application twice")
-	case c.Listen != "" && !board.IsLoopback(c.Listen):
+	case c.Listen != "" && !serve.IsLoopback(c.Listen):
 		return problem.Usagef("--listen must be a loopback address, such as 127.0.0.1:8484; it is %s", c.Listen)
 	case c.Repair > 0 && len(c.Fail) == 0:
 		return problem.Usagef("--repair-after requires --fail")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"os"
 	"path"
@@ -26,7 +25,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/gitserver"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/plan"
-	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -154,12 +152,7 @@ func (s *stage) push(ctx context.Context) error {
 
 // serveGit starts the Git server.
 func (s *stage) serveGit(ctx context.Context) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("starting a Git server: %w", problem.Innermost(err))
-	}
-	s.git = "http://" + listener.Addr().String()
-	server := serve.Bounded(&gitserver.Server{
+	server, err := serve.Listen(ctx, serve.Config{Address: "127.0.0.1:0"}, &gitserver.Server{
 		Open: func(_ context.Context, name string) (gitserver.Repository, error) {
 			if i := slices.IndexFunc(s.repos, func(r servedRepo) bool { return r.path == name }); i >= 0 {
 				return s.repos[i].files, nil
@@ -171,9 +164,12 @@ func (s *stage) serveGit(ctx context.Context) error {
 			return c, nil
 		},
 		Failed: func(string, error) {}, // the client says it, too
-	}, 10*time.Second)
-	go func() { _ = server.Serve(listener) }()
-	s.stop = append(s.stop, server.Close)
+	})
+	if err != nil {
+		return fmt.Errorf("starting a Git server: %w", err)
+	}
+	s.git = "http://" + server.Address()
+	s.stop = append(s.stop, server.Start(ctx))
 	return nil
 }
 

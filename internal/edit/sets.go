@@ -36,7 +36,8 @@ type Sets struct {
 	Recursive bool
 	Stdin     io.Reader
 	Out       io.Writer
-	Warn      func(line string)
+	// Note and Warn are called with notes and warnings for the user.
+	Note, Warn func(line string)
 }
 
 // Check refuses files and settings that exclude each other. It does not need Render and the fields behind it.
@@ -71,6 +72,8 @@ func (s Sets) Run(ctx context.Context, args []string) error {
 		c.Change, c.Becomes, c.Already = convert.ReverseFolder, "without the plugin now", "without the plugin"
 		c.Nothing = "no Application found that uses the plugin"
 	case s.Style == StyleFolder:
+		s.Note("if the controller renders these sets already, run argosy appset handover --folder before you commit this: a sync " +
+			"would prune the sets, and their Applications with them")
 		c.Change = func(file string, data []byte) (*convert.Result, error) { return convert.Folder(file, data, s.InFolder) }
 		c.Becomes, c.Already = "rendered by the plugin now", "rendered by the plugin"
 		c.Nothing = "no Application found that does not use the plugin yet"

@@ -122,16 +122,15 @@ func (s *server) run(ctx context.Context, cfg Config, web serve.Config) error {
 		}
 	})
 	s.refresher = refresher.New(r)
+	web.Log, web.Fields = s.log, []any{"version", cfg.Release}
 	server, err := serve.Listen(ctx, web, s.handler())
 	if err != nil {
 		return err
 	}
-	s.log.Info("listening", "address", server.Address(), "tls", server.Scheme() == "https", "version", cfg.Release)
 	group.Go(func() { s.refresher.Work(ctx) })
 	err = server.Run(ctx)
 	cancel()
 	group.Wait()
-	s.log.Info("stopped")
 	return err
 }
 

@@ -1,4 +1,4 @@
-// Package flight lets callers of the same call share its answer, and makes many calls, some at a time.
+// Package flight lets callers of the same call share its answer, and makes many calls, some at a time, also ahead of their need.
 //
 // A call goes on as long as one of its callers waits for it, and is cancelled when the last one leaves. A caller gets the answer, or its
 // own cancellation, never another caller's. A panic in a call is an error of its callers.

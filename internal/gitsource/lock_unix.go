@@ -8,6 +8,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/retry"
 )
 
 // lockFile waits for the lock on a file. The system releases the lock when the process ends.
@@ -25,9 +27,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 			_ = f.Close()
 			return nil, err
 		}
-		select {
-		case <-time.After(lockPoll):
-		case <-ctx.Done():
+		if !retry.Wait(ctx, time.After(lockPoll)) {
 			_ = f.Close()
 			return nil, context.Cause(ctx)
 		}

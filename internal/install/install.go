@@ -89,6 +89,37 @@ type Config struct {
 	Container
 }
 
+// releasedAs is a version that has an image.
+var releasedAs = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
+
+// Complete returns the configuration with an image: its own, or the one that the program of a version was released with. It refuses a
+// version without one.
+func (cfg Config) Complete(version string) (Config, error) {
+	switch {
+	case cfg.Image != "":
+	case !releasedAs.MatchString(version):
+		return cfg, problem.Usagef("--image is needed: this binary (%s) is no release, and has no image", version)
+	default:
+		cfg.Image = "ghcr.io/argosy-cd/argosy:" + version
+	}
+	return cfg, nil
+}
+
+// Whole returns the installation with all parts, to be removed: the names of its objects are needed, and no image.
+func (cfg Config) Whole() Config {
+	cfg.With, cfg.Image = Parts, "argosy"
+	return cfg
+}
+
+// Later is the Deployment whose added sidecar another controller, the operator, removes a moment after its own resource has changed. "" is
+// none.
+func (cfg Config) Later() string {
+	if cfg.Target == Operator {
+		return cfg.Name + "-repo-server"
+	}
+	return ""
+}
+
 // Marker is in the first line of every file.
 const Marker = "# Written by argosy install"
 

@@ -308,3 +308,30 @@ func find(v any) string {
 	}
 	return out
 }
+
+// TestComplete: only a release has an image, and the removal needs none.
+func TestComplete(t *testing.T) {
+	for name, c := range map[string]struct {
+		image, version, want string
+	}{
+		"release":     {"", "v1.2.3", "ghcr.io/argosy-cd/argosy:v1.2.3"},
+		"given":       {"registry.example.com/argosy:x", "v1.2.3", "registry.example.com/argosy:x"},
+		"given alone": {"registry.example.com/argosy:x", "(devel)", "registry.example.com/argosy:x"},
+		"devel":       {"", "(devel)", ""},
+		"candidate":   {"", "v1.2.3-rc.1", ""},
+	} {
+		cfg, err := install.Config{Image: c.image}.Complete(c.version)
+		if cfg.Image != c.want || (err != nil) != (c.want == "") || err != nil && !errors.As(err, new(problem.UsageError)) {
+			t.Errorf("%s: %q, %v", name, cfg.Image, err)
+		}
+	}
+	whole, err := install.Config{With: []string{"repo"}}.Whole().Complete("(devel)")
+	if err != nil || !slices.Equal(whole.With, install.Parts) {
+		t.Errorf("%v, %v", whole.With, err)
+	}
+	for target, want := range map[install.Target]string{install.Manifests: "", install.Operator: "main-repo-server"} {
+		if got := config(target).Later(); got != want {
+			t.Errorf("%s: %q", target, got)
+		}
+	}
+}

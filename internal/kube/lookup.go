@@ -124,10 +124,7 @@ const controllers = argo.NameLabel + "=" + argo.ApplicationController
 func (l *Lookup) Version(ctx context.Context) versions.Version {
 	pods, _ := l.Labelled(ctx, "", "Pod", l.Client.Namespace, controllers) // without the right to list them, it is not known
 	for _, pod := range pods {
-		workload := manifest.Object{
-			"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": map[string]any{"template": map[string]any{"spec": pod["spec"]}},
-		}
-		if v, _, ok := versions.Nearest(settings.VersionOf(workload)); ok {
+		if v, _, ok := versions.Nearest(settings.VersionOfPod(manifest.Map(pod, "spec"))); ok {
 			return v
 		}
 	}

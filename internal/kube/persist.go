@@ -12,20 +12,18 @@ import (
 	"github.com/argosy-cd/argosy/internal/retry"
 )
 
-// persistence is how the waits of Persist grow; with attempts, they are a quarter of a minute.
-var persistence = retry.Backoff{First: 500 * time.Millisecond, Last: 8 * time.Second}
-
-const attempts = 6
+// persistence is how often and when Persist tries; its waits are a quarter of a minute.
+var persistence = retry.Policy{
+	Attempts: 6, Backoff: retry.Backoff{First: 500 * time.Millisecond, Last: 8 * time.Second}, After: time.After,
+}
 
 // Persist calls a function again while the API server is restarting, overloaded or unreachable. An error that another attempt does not
 // change is returned at once; otherwise the last one is. The function must be safe to repeat, as an apply is.
 func Persist(ctx context.Context, try func() error) error {
-	for attempt := 1; ; attempt++ {
-		err := try()
-		if err == nil || !Passing(err) || attempt == attempts || !retry.Wait(ctx, time.After(persistence.After(attempt))) {
-			return err
-		}
-	}
+	return retry.Do(ctx, persistence, func() (again bool, err error) {
+		err = try()
+		return Passing(err), err
+	})
 }
 
 // Passing reports whether an error may be gone at the next attempt: the API server did not answer, or blamed itself.

@@ -41,7 +41,7 @@ func ParseConfig(file string, data []byte) (Config, error) {
 	errs := []error{err}
 	for i, s := range c.Rules {
 		at := "rules" + strict.Index(i)
-		if _, ok := Find(s.Rule); !ok && s.Rule != "" {
+		if _, err := Find(s.Rule); err != nil && s.Rule != "" {
 			errs = append(errs, doc.Errorf(at+".rule", "there is no rule %q; argosy lint --list prints all rules", s.Rule))
 		}
 		if s.Severity == off && strings.TrimSpace(s.Reason) == "" {

@@ -8,12 +8,15 @@ package lint
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Family is a group of rules with one page in the docs.
@@ -104,14 +107,21 @@ var rules = sync.OnceValue(func() []Rule {
 	return all
 })
 
-// Find returns the rule of a name.
-func Find(name string) (Rule, bool) {
+// Find returns the rule of a name. The error of a name that is none proposes similar ones.
+func Find(name string) (Rule, error) {
 	all := rules()
-	i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })
-	if i < 0 {
-		return Rule{}, false
+	if i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name }); i >= 0 {
+		return all[i], nil
 	}
-	return all[i], true
+	var names []string
+	for _, r := range all {
+		names = append(names, r.Name)
+	}
+	text := fmt.Sprintf("there is no rule %q", name)
+	if names = words.Similar(name, names); len(names) > 0 {
+		text += "; did you mean " + words.Some(names) + "?"
+	}
+	return Rule{}, errors.New(text)
 }
 
 // Severities returns the severities, the worst last.

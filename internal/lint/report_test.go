@@ -249,3 +249,14 @@ func TestMissed(t *testing.T) {
 		t.Errorf("%+v", unchecked)
 	}
 }
+
+func TestFind(t *testing.T) {
+	for name, want := range map[string]string{
+		"retry-for-ever": "", "Retry-for-ever": `there is no rule "Retry-for-ever"; did you mean retry-for-ever?`, "banana": `there is no rule "banana"`,
+	} {
+		r, err := Find(name)
+		if want == "" && (err != nil || r.Name != name) || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: %q, %v", name, r.Name, err)
+		}
+	}
+}

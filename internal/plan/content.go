@@ -92,20 +92,7 @@ func (l *loader) begin(d manifest.Document) {
 	}
 	once := sync.OnceValue(func() rendered { return l.sources(app, spec) })
 	l.ready[id] = once
-	l.working.Go(func() {
-		select {
-		case l.slots <- struct{}{}:
-			defer func() { <-l.slots }()
-			once()
-		case <-l.ending:
-		}
-	})
-}
-
-// wait stops rendering ahead. Renderings that have not begun are dropped; running ones are waited for, because others share them.
-func (l *loader) wait() {
-	close(l.ending)
-	l.working.Wait()
+	l.ahead.Go(func() { once() })
 }
 
 // content returns the rendered content of an Application's sources, which may have been rendered ahead.

@@ -10,15 +10,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
 )
@@ -53,10 +52,10 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 		l = newLoader(ctx, again, roots)
 		l.adopted, l.adoptedClusters = cfg.Settings == nil, cfg.Clusters == nil
 		l.version = first.version
-		first.wait()
+		first.ahead.End() // waits for renderings that run, because others share them
 		l.run(roots)
 	}
-	l.wait()
+	l.ahead.End()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -85,8 +84,7 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 
 type loader struct {
 	ctx     context.Context
-	ending  chan struct{} // closed to stop rendering ahead
-	working sync.WaitGroup
+	ahead   *flight.Ahead // renders sources
 	cfg     Config
 	plan    *Plan
 	engine  appset.Engine // of the controller
@@ -104,7 +102,6 @@ type loader struct {
 	progressive              settings.Progressive
 	syncTimeout, waveDelay   option
 	ready                    map[uintptr]func() rendered // by the spec
-	slots                    chan struct{}
 	stopped                  bool
 	seesSets                 func() bool // whether the health check of sets sees their Applications
 }
@@ -123,11 +120,12 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	lenient := strict
 	lenient.AllowEmpty = true
 	l := &loader{
-		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings, Namespace: cfg.Namespace},
+		ctx: ctx, ahead: flight.NewAhead(max(flight.Processors(), cfg.parallel())), cfg: cfg,
+		plan:   &Plan{Settings: cfg.Settings, Namespace: cfg.Namespace},
 		engine: lenient, strict: strict,
 		parents: map[argo.Ref][]argo.Ref{}, noted: map[findingKey]bool{}, known: map[argo.Ref]*Application{},
 		specs: map[argo.Ref]map[string]any{}, syncTimeout: option{Option: settings.SyncTimeout()},
-		waveDelay: option{Option: settings.WaveDelay()}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
+		waveDelay: option{Option: settings.WaveDelay()},
 	}
 	if cfg.Settings != nil {
 		l.seeVersion(nil, fromSettings, cfg.Settings.Version, cfg.Settings.Origin)

@@ -110,7 +110,7 @@ func Helm(ctx context.Context, files []tree.File, o Options) (rendered *Rendered
 	if err != nil {
 		return nil, fail("rendering", err)
 	}
-	out, err := objects(crds(c, o), templates(texts, o), o)
+	out, err := objects(ctx, crds(c, o), templates(texts, o), o)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +132,9 @@ func (o Options) position(err error) manifest.Position {
 }
 
 // objects decodes the rendered templates of a chart.
-func objects(crds, templates []tree.File, o Options) (*Rendered, error) {
-	definitions, definitionsErr := decode(crds, "", o.Lenient)
-	rest, err := decode(templates, manifest.Rendered, o.Lenient)
+func objects(ctx context.Context, crds, templates []tree.File, o Options) (*Rendered, error) {
+	definitions, definitionsErr := decode(ctx, crds, "", o.Lenient)
+	rest, err := decode(ctx, templates, manifest.Rendered, o.Lenient)
 	if err := errors.Join(definitionsErr, err); err != nil {
 		return nil, err
 	}

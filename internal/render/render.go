@@ -8,7 +8,6 @@ package render
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -33,8 +32,8 @@ type Options struct {
 }
 
 // Plain decodes manifests, in the order of files.
-func Plain(files []tree.File, lenient bool) ([]manifest.Document, []error, error) {
-	decoded, err := decode(files, "", lenient)
+func Plain(ctx context.Context, files []tree.File, lenient bool) ([]manifest.Document, []error, error) {
+	decoded, err := decode(ctx, files, "", lenient)
 	return decoded.docs, decoded.warnings, err
 }
 
@@ -46,7 +45,7 @@ type decoded struct {
 
 // decode decodes files, or what is made of them, on all processors because parsing YAML is the slowest part of everything, and keeps
 // their order.
-func decode(files []tree.File, made manifest.Made, lenient bool) (decoded, error) {
+func decode(ctx context.Context, files []tree.File, made manifest.Made, lenient bool) (decoded, error) {
 	type result struct {
 		decoded
 		err error
@@ -55,7 +54,10 @@ func decode(files []tree.File, made manifest.Made, lenient bool) (decoded, error
 		return decoded{}, err
 	}
 	results := make([]result, len(files))
-	errs := []error{flight.Each(context.Background(), runtime.GOMAXPROCS(0), len(files), func(_ context.Context, i int) error {
+	errs := []error{flight.Each(ctx, flight.Processors(), len(files), func(ctx context.Context, i int) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		results[i].decoded, results[i].err = decodeOne(files[i], made, lenient)
 		return nil
 	})}

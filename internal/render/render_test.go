@@ -210,7 +210,7 @@ func directory(files []tree.File, o render.Options) (docs []manifest.Document, e
 		}
 		list = append(list, tree.File{Name: name, Data: f.Data})
 	}
-	docs, _, err = render.Plain(list, false)
+	docs, _, err = render.Plain(context.Background(), list, false)
 	return docs, err
 }
 
@@ -341,4 +341,15 @@ func pack(t *testing.T, files []tree.File) []byte {
 		t.Fatal(err)
 	}
 	return buf.Bytes()
+}
+
+// TestCancelled: decoding ends with its context, and says why.
+func TestCancelled(t *testing.T) {
+	why := errors.New("nobody waits any more")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	files := []tree.File{{Name: "a.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")}}
+	if docs, _, err := render.Plain(ctx, files, false); !errors.Is(err, why) || docs != nil {
+		t.Errorf("%v, %v", docs, err)
+	}
 }

@@ -134,7 +134,7 @@ func parseUsers(file string, data []byte) (users, error) {
 // name a bucket, an object or a user: metrics are public.
 func authenticate(next http.Handler, list func() (users, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if repository, _ := describe(r); serve.IsProbe(r) || r.URL.Path == "/metrics" || repository == kindClock {
+		if repository, _ := describe(r); serve.IsPublic(r) || repository == kindClock {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -104,11 +104,11 @@ func (s *Server) readers(p *policy.Policy) error {
 
 // Run serves until the context ends.
 func (s *Server) Run(ctx context.Context, cfg serve.Config) error {
+	cfg.Log, cfg.Fields = s.cfg.Log, []any{"interval", s.cfg.Interval.String()}
 	server, err := serve.Listen(ctx, cfg, s.Handler())
 	if err != nil {
 		return err
 	}
-	s.cfg.Log.Info("listening", "address", server.Address(), "tls", server.Scheme() == "https", "interval", s.cfg.Interval.String())
 	return server.Run(ctx)
 }
 

@@ -226,7 +226,7 @@ func (c Config) documents(ctx context.Context, s triggerfile.Source, kind string
 		if s.Helm != nil {
 			return nil, fmt.Errorf("%s: helm is set, but there is no Chart.yaml", s.URL())
 		}
-		return manifests(files, url)
+		return manifests(ctx, files, url)
 	}
 	if err := tree.CheckNames(files, kind, url); err != nil {
 		return nil, err
@@ -252,14 +252,14 @@ func (c Config) documents(ctx context.Context, s triggerfile.Source, kind string
 }
 
 // manifests decodes manifests by the names of their keys, which need not be names of files.
-func manifests(files []tree.File, url func(string) string) ([]manifest.Document, error) {
+func manifests(ctx context.Context, files []tree.File, url func(string) string) ([]manifest.Document, error) {
 	var list []tree.File
 	for _, f := range files {
 		if tree.IsManifest(f.Name) {
 			list = append(list, tree.File{Name: url(f.Name), Data: f.Data})
 		}
 	}
-	docs, _, err := render.Plain(list, false)
+	docs, _, err := render.Plain(ctx, list, false)
 	return docs, err
 }
 

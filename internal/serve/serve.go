@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -28,6 +29,9 @@ type Config struct {
 	Patience time.Duration
 	// Grace is how long running requests may take when the server stops. Zero ends them at once.
 	Grace time.Duration
+	// Log has a line when the server listens, with Fields behind the address, and one when it has stopped. Nil logs nothing.
+	Log    *slog.Logger
+	Fields []any
 }
 
 // patience is for the head of a request.
@@ -38,11 +42,16 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	grace    time.Duration
+	log      *slog.Logger
+	fields   []any
 }
 
 // Listen begins to listen, with limits of connections. Run serves; Close closes a server that was not run.
 func Listen(ctx context.Context, cfg Config, handler http.Handler) (*Server, error) {
-	s := &Server{http: Bounded(handler, cmp.Or(cfg.Patience, patience)), grace: cfg.Grace}
+	s := &Server{http: bounded(handler, cmp.Or(cfg.Patience, patience)), grace: cfg.Grace, log: cfg.Log, fields: cfg.Fields}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
 	var err error
 	if cfg.Cert != "" || cfg.Key != "" {
 		if s.http.TLSConfig, err = certificate(cfg.Cert, cfg.Key); err != nil {
@@ -57,9 +66,9 @@ func Listen(ctx context.Context, cfg Config, handler http.Handler) (*Server, err
 	return s, nil
 }
 
-// Bounded is an HTTP server with limits of time and size: it waits so long for the head of a request, half as long again for the rest of
+// bounded is an HTTP server with limits of time and size: it waits so long for the head of a request, half as long again for the rest of
 // it, and some times as long for its answer to be read.
-func Bounded(handler http.Handler, patience time.Duration) *http.Server {
+func bounded(handler http.Handler, patience time.Duration) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: patience * 3 / 2, WriteTimeout: 6 * patience,
 		IdleTimeout: 12 * patience, MaxHeaderBytes: 64 << 10,
@@ -79,6 +88,8 @@ func (s *Server) Scheme() string {
 
 // Run serves until the context ends, and then lets running requests finish.
 func (s *Server) Run(ctx context.Context) error {
+	s.log.Info("listening", append([]any{"address", s.Address(), "tls", s.Scheme() == "https"}, s.fields...)...)
+	defer s.log.Info("stopped")
 	ended := make(chan error, 1)
 	go func() {
 		if s.http.TLSConfig != nil {
@@ -101,6 +112,17 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("stopping: %w", err), s.http.Close())
 	}
 	return nil
+}
+
+// Start serves in the background, also after the context has ended. Stop ends that as Run ends.
+func (s *Server) Start(ctx context.Context) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	return sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
 }
 
 // Close ends a server that was not run.
@@ -149,13 +171,24 @@ type Probes struct {
 
 // Handle adds them to a mux.
 func (p Probes) Handle(mux *http.ServeMux) {
-	mux.HandleFunc("GET /healthz", probe(p.Healthy))
-	mux.HandleFunc("GET /readyz", probe(p.Ready))
-	mux.Handle("GET /metrics", p.Metrics)
+	mux.HandleFunc("GET "+healthyPath, probe(p.Healthy))
+	mux.HandleFunc("GET "+readyPath, probe(p.Ready))
+	mux.Handle("GET "+metricsPath, p.Metrics)
 }
 
+// Paths of Probes.
+const (
+	healthyPath = "/healthz"
+	readyPath   = "/readyz"
+	metricsPath = "/metrics"
+)
+
 // IsProbe reports whether a request is a health probe.
-func IsProbe(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
+func IsProbe(r *http.Request) bool { return r.URL.Path == healthyPath || r.URL.Path == readyPath }
+
+// IsPublic reports whether a request is for Probes: Kubernetes and Prometheus have no credentials, and call a server by the address of its
+// Pod.
+func IsPublic(r *http.Request) bool { return IsProbe(r) || r.URL.Path == metricsPath }
 
 func probe(check Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {

@@ -122,6 +122,38 @@ func TestListenRefuses(t *testing.T) {
 	}
 }
 
+// TestStart: a server in the background outlives the call that started it, and says when it begins and ends.
+func TestStart(t *testing.T) {
+	var log strings.Builder
+	cfg := Config{Address: "127.0.0.1:0", Log: Log(&log, "text"), Fields: []any{"version", "v1"}}
+	server, err := Listen(t.Context(), cfg, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	stop := server.Start(ctx)
+	res, err := http.Get("http://" + server.Address())
+	if err != nil || res.StatusCode != http.StatusNoContent {
+		t.Errorf("%v, %v", res, err)
+	}
+	_ = res.Body.Close()
+	for range 2 {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := net.Dial("tcp", server.Address()); err == nil {
+		t.Error("it still listens")
+	}
+	http.DefaultClient.CloseIdleConnections()
+	lines := strings.Split(log.String(), "\n")
+	if len(lines) != 3 || !strings.HasSuffix(lines[0], "msg=listening address="+server.Address()+" tls=false version=v1") ||
+		!strings.HasSuffix(lines[1], "msg=stopped") {
+		t.Errorf("%q", lines)
+	}
+}
+
 func TestProbes(t *testing.T) {
 	broken, note := error(nil), ""
 	mux := http.NewServeMux()

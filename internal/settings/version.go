@@ -17,15 +17,19 @@ const imageName = "argocd"
 func VersionOf(o manifest.Object) string {
 	switch kind := manifest.String(o, "kind"); {
 	case manifest.Group(o) == "apps" && (kind == "Deployment" || kind == "StatefulSet"):
-		containers, _ := manifest.Map(o, "spec", "template", "spec")["containers"].([]any)
-		for _, item := range containers {
-			container, _ := item.(map[string]any)
-			if v := imageVersion(manifest.String(container, "image")); v != "" {
-				return v
-			}
-		}
+		return VersionOfPod(manifest.Map(o, "spec", "template", "spec"))
 	case manifest.Group(o) == argo.Group && kind == "ArgoCD":
 		return tag(manifest.String(o, "spec", "version"))
+	}
+	return ""
+}
+
+// VersionOfPod returns the version of Argo CD that the spec of a Pod runs, by the images of its containers; "" is not known.
+func VersionOfPod(spec map[string]any) string {
+	for _, container := range manifest.Maps(spec["containers"]) {
+		if v := imageVersion(manifest.String(container, "image")); v != "" {
+			return v
+		}
 	}
 	return ""
 }

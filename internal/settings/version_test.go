@@ -45,6 +45,10 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%s: %q, not %q", in, got, want)
 		}
 	}
+	pod := map[string]any{"containers": []any{map[string]any{"image": "redis:8.2"}, map[string]any{"image": "quay.io/argoproj/argocd:v3.4.2"}}}
+	if got := VersionOfPod(pod) + VersionOfPod(nil); got != "v3.4.2" {
+		t.Errorf("a Pod: %q", got)
+	}
 	for in, want := range map[string]string{
 		"https://github.com/argoproj/argo-cd//manifests/cluster-install?ref=v3.4.1":                        "v3.4.1",
 		"k.yaml: github.com/argoproj/argo-cd/manifests/ha/base?timeout=90s&ref=v3.2.0: nothing is fetched": "v3.2.0",

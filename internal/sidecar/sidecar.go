@@ -102,17 +102,16 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	// The health endpoint works until the last request is answered.
-	web, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	if err := s.serveHTTP(ctx, web, cfg); err != nil {
+	stop, err := s.serveHTTP(ctx, cfg)
+	if err != nil {
 		s.server.Close()
 		return err
 	}
+	defer stop()
 	err = s.serve(ctx, cfg.Grace)
 	if s.git != nil {
 		err = errors.Join(err, os.RemoveAll(s.git.Dir))
 	}
-	s.log.Info("stopped")
 	return err
 }
 
@@ -282,20 +281,21 @@ func (s *Sidecar) observe(e cmp.Event) {
 	}
 }
 
-// serveHTTP begins to serve health and metrics until a context ends.
-func (s *Sidecar) serveHTTP(ctx, until context.Context, cfg Config) error {
+// serveHTTP begins to serve health and metrics, and returns what ends that.
+func (s *Sidecar) serveHTTP(ctx context.Context, cfg Config) (stop func(), err error) {
+	fields := []any{"sockets", s.server.Paths(), "version", cfg.Release}
 	if cfg.Listen == "none" {
-		return nil
+		s.log.Info("listening", fields...)
+		return func() { s.log.Info("stopped") }, nil
 	}
 	mux := http.NewServeMux()
 	serve.Probes{Healthy: s.health, Ready: s.health, Metrics: s.metrics.registry.Handler()}.Handle(mux)
-	web, err := serve.Listen(ctx, serve.Config{Address: cfg.Listen}, mux)
+	web, err := serve.Listen(ctx, serve.Config{Address: cfg.Listen, Log: s.log, Fields: fields}, mux)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.log.Info("listening", "address", web.Address(), "sockets", s.server.Paths(), "version", cfg.Release)
-	go func() { _ = web.Run(until) }() // it has no requests that matter
-	return nil
+	end := web.Start(ctx)
+	return func() { _ = end() }, nil // it has no requests that matter
 }
 
 func (s *Sidecar) health() (string, error) {

@@ -120,7 +120,7 @@ func (j *job) pattern(options map[string]any, field string) func(string) bool {
 func (j *job) file(name string, data []byte) error {
 	data = utf8Of(data)
 	if j.Strict {
-		docs, _, err := render.Plain([]tree.File{{Name: j.URL(name), Data: data}}, false)
+		docs, _, err := render.Plain(j.ctx, []tree.File{{Name: j.URL(name), Data: data}}, false)
 		j.result.Documents = append(j.result.Documents, docs...)
 		return err
 	}

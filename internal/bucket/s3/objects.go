@@ -90,20 +90,18 @@ func listed(o types.Object, encoding types.EncodingType) (bucket.Object, error) 
 // Get returns the content of an object.
 func (s *Store) Get(ctx context.Context, o bucket.Object) ([]byte, error) {
 	doing := "reading " + s.url(o.Key)
-	for attempt := 1; ; attempt++ {
-		data, err := s.get(ctx, o)
-		switch {
-		case err == nil:
-			return data, nil
-		case errors.Is(err, bucket.ErrChanged):
-			return nil, fmt.Errorf("%s: %w", doing, err)
-		case !errors.Is(err, errBody) || attempt == attempts:
-			return nil, s.explain(ctx, doing, "s3:GetObject on it", err)
-		}
-		if !retry.Wait(ctx, time.After(backoff.After(attempt))) {
-			return nil, s.explain(ctx, doing, "", ctx.Err())
-		}
+	var data []byte
+	err := retry.Do(ctx, retry.Policy{Attempts: attempts, Backoff: backoff, After: time.After}, func() (again bool, err error) {
+		data, err = s.get(ctx, o)
+		return errors.Is(err, errBody), err
+	})
+	switch {
+	case err == nil:
+		return data, nil
+	case errors.Is(err, bucket.ErrChanged):
+		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
+	return nil, s.explain(ctx, doing, "s3:GetObject on it", err)
 }
 
 // backoff is for answers that did not arrive to their end.

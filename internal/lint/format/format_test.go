@@ -25,9 +25,9 @@ const hostile = "x\n::error file=a::\r\x1b[31m\x00\u202e\xff]]><b a=\"&'\">%0A, 
 
 func rule(t *testing.T, name string) lint.Rule {
 	t.Helper()
-	r, ok := lint.Find(name)
-	if !ok {
-		t.Fatalf("there is no rule %s", name)
+	r, err := lint.Find(name)
+	if err != nil {
+		t.Fatal(err)
 	}
 	r.Cure = "Do that."
 	return r

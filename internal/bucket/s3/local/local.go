@@ -5,12 +5,12 @@ package local
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/argosy-cd/argosy/internal/serve"
 )
 
 // Config configures a server.
@@ -26,7 +26,7 @@ type Config struct {
 type Server struct {
 	// URL is where it is.
 	URL  string
-	http *http.Server
+	stop func() error
 }
 
 // Start starts a server.
@@ -47,20 +47,16 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 			return nil, fmt.Errorf("making bucket %q: %w", name, err)
 		}
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	web := serve.Config{Address: "127.0.0.1:0", Patience: time.Minute} // objects may be large
+	server, err := serve.Listen(ctx, web, gofakes3.New(backend, options...).Server())
 	if err != nil {
 		return nil, fmt.Errorf("starting an S3 server: %w", err)
 	}
-	s := &Server{URL: "http://" + listener.Addr().String(), http: &http.Server{
-		Handler:           gofakes3.New(backend, options...).Server(),
-		ReadHeaderTimeout: 10 * time.Second,
-	}}
-	go func() { _ = s.http.Serve(listener) }()
-	return s, nil
+	return &Server{URL: "http://" + server.Address(), stop: server.Start(ctx)}, nil
 }
 
 // Close ends the server and all of its connections.
-func (s *Server) Close() error { return s.http.Close() }
+func (s *Server) Close() error { return s.stop() }
 
 // source is a time as the library wants it.
 type source func() time.Time
