@@ -166,6 +166,7 @@ func (o *installOptions) change(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
+	std.Note("cluster " + client.Server + ", namespace " + o.Namespace)
 	i := kube.Install{
 		Lookup: &kube.Lookup{Client: client, Now: std.Now}, Theirs: theirs, Ours: ours, Force: o.force,
 		Sidecar: install.Sidecar, Later: o.Later(),

@@ -15,9 +15,8 @@ import (
 
 type planOptions struct {
 	option.Plan
-	request      preview.Request
-	maxDeletions int
-	output       cli.Choice
+	request preview.Request
+	output  cli.Choice
 }
 
 func newPlanCommand(std stdio) *cobra.Command {
@@ -60,9 +59,6 @@ It is a finding if a sync needs a kind, a namespace or a project that is deploye
   argosy plan --diff main... -o markdown apps/root.yaml
   argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("max-deletions") {
-				opts.request.Since.MaxDeletions = &opts.maxDeletions
-			}
 			opts.request.Since.Command = cmp.Or(cli.Line(cmd, args, []string{"manifests", "output"}, []string{"--manifests"}),
 				"the same command with -o table")
 			return runPlan(cmd.Context(), std, opts, args)
@@ -75,9 +71,8 @@ It is a finding if a sync needs a kind, a namespace or a project that is deploye
 	flags.StringVar(&opts.request.Since.Revision, "diff", "",
 		"say what changes in the boot since a `REVISION`, or with REVISION... since its merge base; with -o table, json or markdown")
 	flags.BoolVar(&opts.request.Since.Manifests, "manifests", false, "with --diff: print how the objects of each Application change")
-	flags.IntVar(&opts.maxDeletions, "max-deletions", 0,
+	flags.Var(cli.OptionalNumber(&opts.request.Since.MaxDeletions), "max-deletions",
 		"with --diff: exit with 3 if more than `N` Applications will be deleted; default: any number")
-	flags.Lookup("max-deletions").DefValue = ""
 	flags.BoolVar(&opts.request.AssignWaves, "assign-waves", false, "write sync waves into the files of Applications that need others ("+
 		argo.DependsAnnotation+"), and print which")
 	flags.BoolVar(&opts.request.Inputs, "inputs", false, "print the files that each Application is rendered from")

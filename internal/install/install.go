@@ -187,6 +187,8 @@ func (cfg Config) check() error {
 		return problem.Usagef("--argocd-name: %q is not a name", cfg.Name)
 	case !reference.MatchString(cfg.Image):
 		return problem.Usagef("--image: %q is not NAME:TAG or NAME@sha256:DIGEST", cfg.Image)
+	case cfg.SidecarOnly && cfg.Policy != "":
+		return problem.Usagef("--policy and --sidecar-only exclude each other: set policy in the values of the chart argosy")
 	case cfg.Interval < 0 || cfg.Interval > 0 && cfg.Interval < time.Second:
 		return problem.Usagef("--interval: %s is shorter than a second", cfg.Interval)
 	}

@@ -205,19 +205,35 @@ func TestSidecarOnly(t *testing.T) {
 		install.Manifests: "configmap/argocd-cm deployment.apps/main-repo-server", install.Operator: "argocd.argoproj.io/main serviceaccount/argosy-repo-server",
 	} {
 		cfg := config(target)
-		cfg.SidecarOnly = true
+		cfg.SidecarOnly, cfg.Policy = true, ""
 		if got := strings.Join(slices.Sorted(maps.Keys(objects(t, files(t, cfg)[0]))), " "); got != want {
 			t.Errorf("%s: %s", target, got)
 		}
 	}
 	cfg := config(install.ArgoHelm)
-	cfg.SidecarOnly = true
+	cfg.SidecarOnly, cfg.Policy = true, ""
 	if text := string(files(t, cfg)[0].Data); strings.Contains(text, "extraObjects") {
 		t.Error("the values have objects")
 	}
 	cfg.Target = install.Kustomize
 	if names := strings.Join(tree.Names(files(t, cfg)), " "); names != "argocd-cm.yaml repo-server.yaml kustomization.yaml" {
 		t.Errorf("the component is %s", names)
+	}
+}
+
+// TestIgnored: settings that would have no effect are refused.
+func TestIgnored(t *testing.T) {
+	for want, change := range map[string]func(*install.Config){
+		"--policy and --sidecar-only": func(c *install.Config) { c.SidecarOnly, c.Policy, c.PolicyFile = true, "projects: []", "p.yaml" },
+		"use --policy":                func(c *install.Config) { c.Env = []string{"ARGOSY_POLICY=/x"} },
+		"work volume":                 func(c *install.Config) { c.Env = []string{"ARGOSY_CACHE_DIR=/x"} },
+		"use --interval":              func(c *install.Config) { c.Env = []string{"APPSET_REFRESH_INTERVAL=10m"} },
+	} {
+		cfg := config(install.Manifests)
+		change(&cfg)
+		if _, err := install.Render(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
 	}
 }
 
@@ -264,7 +280,7 @@ func TestContainer(t *testing.T) {
 		t.Run(target, func(t *testing.T) {
 			cfg := config(install.Target(target))
 			cfg.Container = install.Container{
-				Env: []string{"ARGOSY_ARGOCD_VERSION=3.2", "APPSET_REFRESH_INTERVAL=7m", "AWS_REGION=a=b"}, EnvSecret: "aws.keys", Memory: "2Gi",
+				Env: []string{"ARGOSY_ARGOCD_VERSION=3.2", "ARGOCD_APPLICATION_NAMESPACES=team", "AWS_REGION=a=b"}, EnvSecret: "aws.keys", Memory: "2Gi",
 			}
 			var text strings.Builder
 			for _, f := range files(t, cfg) {
@@ -272,7 +288,7 @@ func TestContainer(t *testing.T) {
 					text.WriteString(find(o))
 				}
 			}
-			want := `memory 2Gi, from aws.keys, ARGOCD_APPLICATION_NAMESPACES= ARGOSY_ARGOCD_VERSION=3.2 ARGOSY_GENERATOR_APIS=true APPSET_REFRESH_INTERVAL=7m AWS_REGION=a=b`
+			want := `memory 2Gi, from aws.keys, ARGOCD_APPLICATION_NAMESPACES=team ARGOSY_ARGOCD_VERSION=3.2 ARGOSY_GENERATOR_APIS=true APPSET_REFRESH_INTERVAL=10m0s AWS_REGION=a=b`
 			if got := text.String(); sorted(got) != sorted(want) {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}

@@ -22,6 +22,13 @@ type Container struct {
 	Memory string
 }
 
+// given are variables that the installed arguments override, or that other containers must have, too.
+var given = map[string]string{
+	"ARGOSY_POLICY":    "use --policy",
+	"ARGOSY_CACHE_DIR": "the cache is in the work volume",
+	interval:           "use --interval",
+}
+
 var (
 	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	quantity = regexp.MustCompile(`^[1-9][0-9]*(Mi|Gi|M|G)$`)
@@ -29,8 +36,12 @@ var (
 
 func (c Container) check() error {
 	for _, text := range c.Env {
-		if name, _, ok := strings.Cut(text, "="); !ok || !variable.MatchString(name) {
+		name, _, ok := strings.Cut(text, "=")
+		if !ok || !variable.MatchString(name) {
 			return problem.Usagef("--env: %q is not NAME=VALUE", name)
+		}
+		if flag := given[name]; flag != "" {
+			return problem.Usagef("--env: %s would have no effect, or differ from the trigger repositories; %s", name, flag)
 		}
 	}
 	switch {

@@ -26,6 +26,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -53,11 +54,13 @@ var ErrNoCluster = errors.New("no cluster: set --kubeconfig or KUBECONFIG, or ru
 // Client reads from one cluster.
 type Client struct {
 	Namespace string
-	api       dynamic.Interface
-	read      rest.Interface // for Applications, which are read in pieces
-	endless   rest.Interface // the same, for requests that do not end
-	meta      metadata.Interface
-	named     []string // Secrets
+	// Server is the URL of the API server, without a password.
+	Server  string
+	api     dynamic.Interface
+	read    rest.Interface // for Applications, which are read in pieces
+	endless rest.Interface // the same, for requests that do not end
+	meta    metadata.Interface
+	named   []string // Secrets
 }
 
 var (
@@ -110,7 +113,7 @@ func Open(cfg Config) (*Client, error) {
 	endless := rest.CopyConfig(config)
 	endless.Timeout = 0
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
-	c := &Client{Namespace: cfg.Namespace, named: cfg.Secrets}
+	c := &Client{Namespace: cfg.Namespace, Server: giturl.Redact(config.Host), named: cfg.Secrets}
 	if c.Namespace == "" {
 		c.Namespace = argo.DefaultNamespace
 		if cfg.Kubeconfig == "" && len(cfg.Merged) == 0 {

@@ -147,7 +147,7 @@ func writeCosts(out io.Writer, b *simulate.Boot) {
 		}
 	}
 	for _, app := range order[:min(most, len(order))] {
-		lines = append(lines, fmt.Sprintf("%s of %s without any health check: the next wave does not wait",
+		lines = append(lines, fmt.Sprintf("%s of %s: only a pause, because nothing there makes the next wave wait",
 			words.Count(waits[app], "wave"), app))
 	}
 	if len(lines) > 0 {

@@ -34,6 +34,7 @@ func DefaultModel() Model {
 			"PersistentVolumeClaim": 2 * time.Second, "CustomResourceDefinition": time.Second, "APIService": 20 * time.Second,
 			"Ingress": 2 * time.Second, "Certificate": 30 * time.Second,
 			"Service": 0, "HorizontalPodAutoscaler": 0, "PersistentVolume": 0, "Namespace": 0, UnknownContent: 20 * time.Second,
+			AssumedWorkload: 20 * time.Second,
 		},
 		Refresh: time.Second, Apply: time.Second, Notice: time.Second, Pause: 2 * time.Second, Generate: 2 * time.Second,
 		Grace: 3 * time.Minute, Resync: 3 * time.Minute, Horizon: 24 * time.Hour,
@@ -42,6 +43,12 @@ func DefaultModel() Model {
 
 // UnknownContent is the kind of the placeholder for unknown content of an Application, such as an unavailable chart.
 const UnknownContent = "unknown content of"
+
+// AssumedWorkload is the kind of the placeholder for the workload of an Application that has a fault and no workload.
+const AssumedWorkload = "a workload that is assumed for"
+
+// placeholder reports whether a kind is that of an object that no Application deploys.
+func placeholder(kind string) bool { return kind == UnknownContent || kind == AssumedWorkload }
 
 // simple are the kinds with a health check that run nothing. All others are workloads, which take time and can fail.
 var simple = []string{

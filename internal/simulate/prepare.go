@@ -51,7 +51,11 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 		return x.checked && x.Application == nil && workload(x.Kind)
 	}) {
 		// An Application with an unknown source, or with a fault and no workload, gets one placeholder workload.
-		x := s.item(a, &plan.Item{Kind: UnknownContent, Name: a.Name, Phase: plan.Sync, Waits: true})
+		kind := AssumedWorkload
+		if unknown {
+			kind = UnknownContent
+		}
+		x := s.item(a, &plan.Item{Kind: kind, Name: a.Name, Phase: plan.Sync, Waits: true})
 		if len(a.waves) == 0 {
 			a.waves = []wave{{phase: plan.Sync}}
 		}

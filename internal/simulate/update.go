@@ -91,7 +91,7 @@ func (s *simulation) adopt(a *app, was *plan.Application) {
 	}
 	for _, x := range a.items {
 		i := items[keyOf(x.Item)]
-		if i == nil && x.Kind != UnknownContent {
+		if i == nil && !placeholder(x.Kind) {
 			a.Touched = true
 			continue
 		}
@@ -108,7 +108,7 @@ func (s *simulation) adopt(a *app, was *plan.Application) {
 	other := !sameSources(a.plan, was) || !sameGaps(a.plan, was)
 	for _, x := range a.items {
 		// Unknown content changes with its sources or gaps, and in a changed Application that has a fault.
-		if x.Kind == UnknownContent && (other || a.Touched && len(s.faults[a.Name]) > 0) {
+		if placeholder(x.Kind) && (other || a.Touched && len(s.faults[a.Name]) > 0) {
 			x.changed, a.Touched = true, true
 		}
 	}

@@ -107,7 +107,7 @@ func (a Asking) open(docs []manifest.Document) (generator.APIs, func() error, er
 		if len(a.Secrets) > 0 {
 			return nil, nil, problem.Usagef("--answers asks no API, so --secrets requires --record")
 		}
-		return Replay(a.Answers), done, nil
+		return Replay(a.Answers), done, Directory("answers", a.Answers)
 	case a.Client == nil:
 		return notAsked{}, done, nil
 	}

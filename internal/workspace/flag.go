@@ -10,6 +10,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
+// Directory refuses the value of a flag that is no directory; "" is none.
+func Directory(flag, dir string) error {
+	if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
+		return problem.Usagef("--%s %q: there is no such directory", flag, dir)
+	}
+	return nil
+}
+
 // ParseRepos reads directories, and URL=PATH[@REV].
 func ParseRepos(flags []string) ([]gitsource.Local, error) {
 	var out []gitsource.Local

@@ -34,6 +34,9 @@ func (s Settings) Config() (plan.Config, error) {
 	cfg := plan.Config{
 		Namespace: s.Namespace, Version: s.Version, APIs: Replay(s.Answers), Plugins: map[string]source.Kind{},
 	}
+	if err := Directory("answers", s.Answers); err != nil {
+		return cfg, err
+	}
 	for _, text := range s.Plugins {
 		name, kind, ok := strings.Cut(text, "=")
 		if !ok || name == "" || !slices.Contains([]source.Kind{source.Kustomize, source.Helm, source.Directory}, source.Kind(kind)) {

@@ -105,6 +105,9 @@ func (o *Plan) Prepare(std cli.Std, roots []string, output cli.Choice) (preview.
 func (o *Plan) Planner(std cli.Std, repos workspace.Config) (*workspace.Planner, error) {
 	repos.Offline, repos.Charts = o.offline, o.charts
 	cfg, err := o.PlanConfig()
+	if err == nil {
+		err = workspace.Directory("charts", o.charts)
+	}
 	return &workspace.Planner{
 		Repositories: workspace.New(repos), Config: cfg, All: o.All, Stdin: std.In,
 		Deprecated: func(line string) { std.Warn(words.Harmless(line)) },
