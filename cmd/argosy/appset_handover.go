@@ -98,7 +98,8 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 	cfg.Cluster, cfg.Argo, cfg.Set = api, api.Namespace, argo.ParseRef(arg, api.Namespace)
 	cfg.Options.Git, cfg.Options.Namespace = opts.source.Value == "git", cfg.Set.Namespace
 	if cfg.Tracking, err = api.Tracking(ctx); errors.Is(err, kube.ErrForbidden) {
-		std.Warn("cannot read how Argo CD tracks resources, assuming annotations: " + err.Error())
+		std.Warn("cannot read how Argo CD tracks resources, so annotations and labels count: " + err.Error())
+		cfg.Tracking.Method = argo.TrackUnknown
 	} else if err != nil {
 		return err
 	}

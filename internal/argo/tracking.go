@@ -36,6 +36,8 @@ const (
 	TrackByLabel      TrackingMethod = "label"
 	// TrackByBoth writes the label, too, for others to read. Argo CD itself reads the annotation.
 	TrackByBoth TrackingMethod = "annotation+label"
+	// TrackUnknown is for settings that cannot be read: either mark counts.
+	TrackUnknown TrackingMethod = "unknown"
 )
 
 // Tracking is how Argo CD marks the objects of an Application. The zero Tracking is by annotation.
@@ -54,11 +56,12 @@ func (t Tracking) ByLabel() bool { return t.Method == TrackByLabel || t.Method =
 // Owner returns the Application that deploys an object, by the mark that the method names and no other, as Argo CD 3.2 does (GetAppName in
 // util/argo/resource_tracking.go).
 func (t Tracking) Owner(o manifest.Object, argoNamespace string) (Ref, bool) {
-	if t.Method == TrackByLabel {
+	ref, ok := Tracked(o, argoNamespace)
+	if t.Method == TrackByLabel || t.Method == TrackUnknown && !ok {
 		name := t.label(o)
 		return Instance(name, argoNamespace), name != ""
 	}
-	return Tracked(o, argoNamespace)
+	return ref, ok
 }
 
 func (t Tracking) label(o manifest.Object) string {

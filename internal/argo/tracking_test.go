@@ -55,20 +55,20 @@ func TestOwner(t *testing.T) {
 		want                   owners
 	}{
 		"nothing":    {},
-		"annotation": {annotation: annotation, want: owners{"": "byannotation", argo.TrackByAnnotation: "byannotation", argo.TrackByBoth: "byannotation"}},
-		"label":      {label: "bylabel", want: owners{argo.TrackByLabel: "bylabel"}}, // charts set it
+		"annotation": {annotation: annotation, want: owners{"": "byannotation", argo.TrackByAnnotation: "byannotation", argo.TrackByBoth: "byannotation", argo.TrackUnknown: "byannotation"}},
+		"label":      {label: "bylabel", want: owners{argo.TrackByLabel: "bylabel", argo.TrackUnknown: "bylabel"}}, // charts set it
 		"both": {
 			annotation: annotation, label: "bylabel",
-			want: owners{"": "byannotation", argo.TrackByAnnotation: "byannotation", argo.TrackByBoth: "byannotation", argo.TrackByLabel: "bylabel"},
+			want: owners{"": "byannotation", argo.TrackByAnnotation: "byannotation", argo.TrackByBoth: "byannotation", argo.TrackByLabel: "bylabel", argo.TrackUnknown: "byannotation"},
 		},
 		"annotation of another object":            {annotation: copied},
-		"annotation of another object, and label": {annotation: copied, label: "bylabel", want: owners{argo.TrackByLabel: "bylabel"}},
+		"annotation of another object, and label": {annotation: copied, label: "bylabel", want: owners{argo.TrackByLabel: "bylabel", argo.TrackUnknown: "bylabel"}},
 		"another label":                           {label: "bylabel", key: "example.com/x"},
 	} {
 		o := manifest.Object{"apiVersion": argo.APIVersion, "kind": "ApplicationSet", "metadata": map[string]any{
 			"name": "x", "annotations": map[string]any{argo.TrackingAnnotation: c.annotation}, "labels": map[string]any{argo.InstanceLabel: c.label},
 		}}
-		for _, method := range []argo.TrackingMethod{"", argo.TrackByAnnotation, argo.TrackByLabel, argo.TrackByBoth} {
+		for _, method := range []argo.TrackingMethod{"", argo.TrackByAnnotation, argo.TrackByLabel, argo.TrackByBoth, argo.TrackUnknown} {
 			want := argo.Ref{Name: c.want[method]}
 			if want.Name != "" {
 				want.Namespace = "argocd"

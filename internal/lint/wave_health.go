@@ -33,7 +33,7 @@ var ruleAlwaysHealthy = Rule{
 // trial tries the health check of Applications, if the known settings have one. The rule settings-unknown reports unknown settings.
 func (p *pass) trial() health.Trial {
 	t := health.Trial{Limits: health.Limits{Version: p.Version}, Namespace: p.Namespace}
-	if p.Settings != nil && !p.Settings.Partial && !p.Root.Applied {
+	if p.Settings != nil && !p.Settings.Partial && len(p.roots()) == 1 { // several can be in several clusters
 		t.Checks = p.Settings.Health
 	}
 	return t
@@ -41,7 +41,7 @@ func (p *pass) trial() health.Trial {
 
 // script notes something about the health check of Applications: where the plan deploys it, or else at the root.
 func (p *pass) script(format string, args ...any) {
-	p.find(p.Root, nil, format, args...)
+	p.find(p.roots()[0], nil, format, args...)
 	f := &p.found[len(p.found)-1]
 	if p.Settings.Kind != settings.InConfigMap {
 		return

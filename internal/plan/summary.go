@@ -19,6 +19,17 @@ type Summary struct {
 // Complete reports whether every Application that Argo CD would make is in the plan.
 func (s Summary) Complete() bool { return len(s.Broken)+len(s.Hiding) == 0 }
 
+// Uncertain reports whether parts of an Application are unknown, and none is broken.
+func (a *Application) Uncertain() bool {
+	switch a.Verdict() {
+	case source.Broken:
+		return false
+	case source.Unknown, source.Partly:
+		return true
+	}
+	return a.Hides
+}
+
 // Summary counts.
 func (p *Plan) Summary() Summary {
 	var s Summary
@@ -28,15 +39,11 @@ func (p *Plan) Summary() Summary {
 			s.Applications++
 		}
 		s.Objects += len(app.Items)
-		switch app.Verdict() {
-		case source.Broken:
+		switch {
+		case app.Verdict() == source.Broken:
 			s.Broken = append(s.Broken, app.Name)
-		case source.Unknown, source.Partly:
+		case app.Uncertain():
 			s.Unknown = append(s.Unknown, app.Name)
-		default:
-			if app.Hides {
-				s.Unknown = append(s.Unknown, app.Name)
-			}
 		}
 		if app.Hides && app.Verdict() != source.Broken {
 			s.Hiding = append(s.Hiding, app.Name)

@@ -70,10 +70,13 @@ func rows(b *simulate.Boot) (shown []*simulate.Run, rest []string) {
 	return shown, rest
 }
 
-// notKnown are the names of Applications with unknown parts, among some.
+// notKnown are the names of Applications with unknown parts, among some of a simulation.
 func notKnown(p *plan.Plan, among []string) []string {
-	unknown := p.Summary().Unknown
-	return slices.DeleteFunc(slices.Clone(among), func(name string) bool { return !slices.Contains(unknown, name) })
+	unknown := map[string]bool{}
+	for app, name := range simulate.Names(p) {
+		unknown[name] = app.Uncertain()
+	}
+	return slices.DeleteFunc(slices.Clone(among), func(name string) bool { return !unknown[name] })
 }
 
 // assumed names the Applications with unknown parts, whose health a simulation assumes. It is "" if all is known.

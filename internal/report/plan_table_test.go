@@ -3,7 +3,11 @@ package report
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // TestWaitText: the header of a wave names what is not waited for, except if that is everything below it.
@@ -46,5 +50,20 @@ func TestWaitText(t *testing.T) {
 		if got := waitText(wave, true); got != c.last {
 			t.Errorf("%q, want %q", got, c.last)
 		}
+	}
+}
+
+// TestNotKnown: Applications are told apart by their namespace, and a set of the same name is another thing.
+func TestNotKnown(t *testing.T) {
+	app := func(namespace, name string, v source.Verdict) *plan.Application {
+		return &plan.Application{Ref: argo.Ref{Namespace: namespace, Name: name}, Sources: []plan.Source{{Verdict: v}}}
+	}
+	p := &plan.Plan{Applications: []*plan.Application{
+		app("a", "web", source.Unknown), app("b", "web", source.Known), app("a", "db", source.Known), app("a", "x", source.Partly),
+	}}
+	p.Applications[2].Items = []*plan.Item{{Kind: "ApplicationSet", Name: "db", Children: []*plan.Application{}, Unknown: "no clusters"}}
+	got := notKnown(p, []string{"a/web", "b/web", "db", "x"})
+	if diff := cmp.Diff([]string{"a/web", "x"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

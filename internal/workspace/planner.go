@@ -172,5 +172,5 @@ func (p *Planner) found(ctx context.Context, repos *Repositories) ([]manifest.Do
 	if err != nil {
 		return nil, err
 	}
-	return beside(ctx, repos, roots, candidates)
+	return candidates.beside(roots), nil
 }

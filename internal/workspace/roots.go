@@ -186,7 +186,7 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 		return nil, errors.New("there is no Application in the local repositories that deploys others; name the file of the root")
 	case len(roots) == 1 || p.All:
 		repos.noteRoots(roots, candidates)
-		return beside(ctx, repos, roots, candidates)
+		return candidates.beside(roots), nil
 	}
 	lines := []string{"there are several roots; name one, or plan all of them with --all:"}
 	for rest := roots; len(rest) > 0; {
@@ -200,34 +200,22 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 	return nil, errors.New(strings.Join(lines, "\n"))
 }
 
-// beside adds the other objects of the files of roots, such as their AppProject: whoever applies the file applies them, too.
-func beside(ctx context.Context, repos *Repositories, roots []manifest.Document, among candidates) ([]manifest.Document, error) {
-	var out []manifest.Document
-	seen := map[string]bool{}
-	for _, root := range roots {
-		file := root.Name()
-		if among.argument(root) == file && root.Made == "" && !seen[file] {
-			seen[file] = true
-			read := func() ([]manifest.Document, error) { return readRoots(ctx, nil, repos, file) }
-			if repos.revision != "" {
-				read = func() ([]manifest.Document, error) { return rootsAt(ctx, repos, file) }
-			}
-			docs, err := read()
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, slices.DeleteFunc(docs, deploys)...)
-		}
-		out = append(out, root)
-	}
-	return out, nil
-}
-
 // candidates are Applications and sets in local repositories.
 type candidates struct {
 	docs []manifest.Document
 	// changed are the positions of objects that a Kustomization changes, with the directory of that.
 	changed map[manifest.Position]string
+	// others are the other objects of their files.
+	others map[string][]manifest.Document
+}
+
+// beside adds the other objects of the file of a root, such as its AppProject: whoever applies the file applies them, too. Several roots
+// can be those of several clusters, so their files are not put together.
+func (c candidates) beside(roots []manifest.Document) []manifest.Document {
+	if len(roots) != 1 || roots[0].Made != "" || c.argument(roots[0]) != roots[0].Name() {
+		return roots
+	}
+	return slices.Concat(c.others[roots[0].File], roots)
 }
 
 // argument is the argument that names a root: its file, or the directory of the Kustomization that makes or changes it.
@@ -263,7 +251,7 @@ func (p *Planner) among(ctx context.Context, repos *Repositories, candidates []m
 // applications returns all Applications and sets in manifests of the local repositories, the Applications only if one of their sources is
 // in one of them. Other files, such as templates, have none.
 func (r *Repositories) applications(ctx context.Context) (candidates, error) {
-	out := candidates{changed: map[manifest.Position]string{}}
+	out := candidates{changed: map[manifest.Position]string{}, others: map[string][]manifest.Document{}}
 	if err := r.ready(ctx); err != nil {
 		return out, err
 	}
@@ -295,7 +283,7 @@ func (r *Repositories) applications(ctx context.Context) (candidates, error) {
 				continue
 			}
 			seen[name] = true
-			docs, chart := r.inFile(name, f.Data)
+			docs, others, chart := r.inFile(name, f.Data)
 			if chart != "" {
 				charts = append(charts, chart)
 			}
@@ -306,7 +294,7 @@ func (r *Repositories) applications(ctx context.Context) (candidates, error) {
 				}
 			}
 			if len(above) == 0 {
-				out.docs = append(out.docs, docs...)
+				out.docs, out.others[name] = append(out.docs, docs...), others
 			}
 		}
 		for _, dir := range slices.Sorted(maps.Keys(under)) {
@@ -325,17 +313,18 @@ func (r *Repositories) applications(ctx context.Context) (candidates, error) {
 	return out, nil
 }
 
-// inFile returns the Applications and sets of a file, or the chart to which the file belongs as a template.
-func (r *Repositories) inFile(name string, data []byte) (docs []manifest.Document, chart string) {
+// inFile returns the Applications and sets of a file and its other objects, or the chart to which the file belongs as a template.
+func (r *Repositories) inFile(name string, data []byte) (docs, others []manifest.Document, chart string) {
 	docs, _, err := manifest.DecodeLoose(name, data)
 	if err != nil {
 		if chart, _, ok := strings.Cut(name, "/templates/"); ok && bytes.Contains(data, []byte("{{")) {
-			return nil, chart
+			return nil, nil, chart
 		}
 		r.cfg.Note(fmt.Sprintf("skipped, although it may be the root: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
-		return nil, ""
+		return nil, nil, ""
 	}
-	return slices.DeleteFunc(docs, func(d manifest.Document) bool { return !deploys(d) }), ""
+	others = slices.DeleteFunc(slices.Clone(docs), deploys)
+	return slices.DeleteFunc(docs, func(d manifest.Document) bool { return !deploys(d) }), others, ""
 }
 
 // deploys reports whether an object is an Application or a set.
