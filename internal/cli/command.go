@@ -90,8 +90,5 @@ func didYouMean(group *cobra.Command, typed []string) string {
 			names = append(names, cmd.Name())
 		}
 	}
-	if names = words.Similar(typed[0], names); len(names) == 0 {
-		return ""
-	}
-	return "; did you mean " + words.Some(names) + "?"
+	return words.DidYouMean(words.Similar(typed[0], names)...)
 }

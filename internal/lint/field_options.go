@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/strict"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // syncOptions are the options of syncs, with their values.
@@ -39,7 +40,7 @@ var ruleSyncOption = Rule{
 				switch values, ok := syncOptions[name]; {
 				case !ok:
 					near := nearest(strings.TrimSpace(name), manifest.Keys(syncOptions))
-					p.find(app, field, "Argo CD knows no sync option %q%s", option, didYouMean(near))
+					p.find(app, field, "Argo CD knows no sync option %q%s", option, words.DidYouMean(near))
 					p.meant(near)
 				case !slices.Contains(values, value):
 					p.find(app, field, "the sync option %q has no effect; values of %s are %s", option, name, strings.Join(values, ", "))
@@ -53,19 +54,11 @@ var ruleSyncOption = Rule{
 					if values, ok := syncOptions[name]; option != "" && (!ok || !slices.Contains(values, value)) {
 						near := nearest(name, manifest.Keys(syncOptions))
 						p.about(item, []string{"metadata", "annotations", argo.SyncOptionsAnnotation},
-							"Argo CD knows no sync option %q%s", option, didYouMean(near))
+							"Argo CD knows no sync option %q%s", option, words.DidYouMean(near))
 						p.meant(near)
 					}
 				}
 			}
 		}
 	},
-}
-
-// didYouMean ends a message with the name that was probably meant, if there is one.
-func didYouMean(near string) string {
-	if near == "" {
-		return ""
-	}
-	return "; did you mean " + near + "?"
 }

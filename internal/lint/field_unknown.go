@@ -118,7 +118,7 @@ func (s *fieldSearch) hint(f argo.Fields, name string, path []string) (hint, mea
 		return "; Argo CD has it since " + v.String(), ""
 	}
 	if near := nearest(name, f.Names(s.version)); near != "" {
-		return didYouMean(near), near
+		return words.DidYouMean(near), near
 	}
 	if slices.Contains(path, "generators") { // their fields have the same names, and are not the same
 		return "", ""

@@ -8,7 +8,6 @@ package lint
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,11 +116,7 @@ func Find(name string) (Rule, error) {
 	for _, r := range all {
 		names = append(names, r.Name)
 	}
-	text := fmt.Sprintf("there is no rule %q", name)
-	if names = words.Similar(name, names); len(names) > 0 {
-		text += "; did you mean " + words.Some(names) + "?"
-	}
-	return Rule{}, errors.New(text)
+	return Rule{}, fmt.Errorf("there is no rule %q%s", name, words.DidYouMean(words.Similar(name, names)...))
 }
 
 // Severities returns the severities, the worst last.

@@ -53,11 +53,11 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 	}
 	if known := l.known[app.Ref]; known != nil {
 		if !reflect.DeepEqual(l.specs[app.Ref], spec) {
-			rule := RuleNameTwice
+			rule, planned := RuleNameTwice, ""
 			if len(l.parents[app.Ref]) == 0 && l.plan.Root != nil && l.plan.Root.Applied { // roots may be alternatives
-				rule = RuleAlternatives
+				rule, planned = RuleAlternatives, ", and only that one is planned"
 			}
-			l.findAt(rule, app, d.Position, "same name, different spec; first defined at %s", known.Position)
+			l.findAt(rule, app, d.Position, "same name, different spec; first defined at %s%s", known.Position, planned)
 		}
 		return known
 	}

@@ -73,10 +73,7 @@ func (n NotFound) Err(name string) error {
 		}
 	}
 	_, short, _ := strings.Cut(name, "/")
-	text := fmt.Sprintf("there is no Application %q", name)
-	if similar := words.Similar(cmp.Or(short, name), names); len(similar) > 0 {
-		text += "; did you mean " + words.Some(similar) + "?"
-	}
+	text := fmt.Sprintf("there is no Application %q", name) + words.DidYouMean(words.Similar(cmp.Or(short, name), names)...)
 	if len(hiding) > 0 {
 		text += fmt.Sprintf("; unknown parts of %s may have it", words.Some(hiding))
 	}

@@ -1,12 +1,15 @@
 package simulate
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Faults are the faults as the user writes them: names of Applications, and NAME@FROM..TO for Degrade. Names may be patterns, as in
@@ -73,7 +76,8 @@ func Match(p *plan.Plan, faults []Fault) ([]Fault, error) {
 			}
 		}
 		if len(out) == n {
-			return nil, problem.Usagef("there is no Application %q in the plan", f.App)
+			similar := words.Similar(f.App, slices.Collect(maps.Values(names)))
+			return nil, problem.Usagef("there is no Application %q in the plan%s", f.App, words.DidYouMean(similar...))
 		}
 	}
 	return out, once(out)

@@ -185,6 +185,14 @@ func Similar(typed string, names []string) []string {
 	return slices.Compact(out)
 }
 
+// DidYouMean ends a message with names that were probably meant. It is "" without names.
+func DidYouMean(names ...string) string {
+	if names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "" }); len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + Some(names) + "?"
+}
+
 // distance is how many characters must be inserted, removed or replaced to make one text of another.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/settings"
@@ -54,6 +55,10 @@ func (c Checks) Run() ([]report.Checked, error) {
 	var results []report.Checked
 	var errs []error
 	for _, d := range docs {
+		if manifest.String(d.Object, "kind") == "" {
+			errs = append(errs, fmt.Errorf("%s: kind must be set: it is not a Kubernetes object", d.Position))
+			continue
+		}
 		h, ok, err := health.Evaluate(d.Object, checks, c.Limits)
 		if err != nil && c.Lua != "" {
 			err = fmt.Errorf("%s: %w", c.Lua, errors.Unwrap(err))
