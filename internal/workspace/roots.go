@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -209,13 +210,39 @@ type candidates struct {
 	others map[string][]manifest.Document
 }
 
-// beside adds the other objects of the file of a root, such as its AppProject: whoever applies the file applies them, too. Several roots
-// can be those of several clusters, so their files are not put together.
+// beside adds the other objects of the files of roots, such as their AppProject: whoever applies a file applies them, too. Roots can be
+// those of several clusters, so an object that two files have in two forms is left out.
 func (c candidates) beside(roots []manifest.Document) []manifest.Document {
-	if len(roots) != 1 || roots[0].Made != "" || c.argument(roots[0]) != roots[0].Name() {
-		return roots
+	of := func(o manifest.Object) plan.ID {
+		return plan.ID{
+			Group: manifest.Group(o), Kind: manifest.String(o, "kind"),
+			Namespace: manifest.String(o, "metadata", "namespace"), Name: manifest.String(o, "metadata", "name"),
+		}
 	}
-	return slices.Concat(c.others[roots[0].File], roots)
+	forms, files := map[plan.ID][]manifest.Object{}, map[string]bool{}
+	for _, root := range roots {
+		if root.Made != "" || c.argument(root) != root.Name() || files[root.File] {
+			continue
+		}
+		files[root.File] = true
+		for _, d := range c.others[root.File] {
+			forms[of(d.Object)] = append(forms[of(d.Object)], d.Object)
+		}
+	}
+	var out []manifest.Document
+	for _, root := range roots {
+		if files[root.File] {
+			for _, d := range c.others[root.File] {
+				id := of(d.Object)
+				if !slices.ContainsFunc(forms[id], func(o manifest.Object) bool { return !reflect.DeepEqual(o, d.Object) }) {
+					out = append(out, d)
+					forms[id] = []manifest.Object{nil} // it is there now, and differs from all others
+				}
+			}
+		}
+		out = append(out, root)
+	}
+	return out
 }
 
 // argument is the argument that names a root: its file, or the directory of the Kustomization that makes or changes it.
