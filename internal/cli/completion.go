@@ -43,8 +43,8 @@ func completeValues(cmd *cobra.Command) {
 	}
 }
 
-// completionTime bounds how long a shell waits for names. After it there are none.
-const completionTime = 3 * time.Second
+// completionTime bounds how long a shell waits for names of local files, which takes long on a busy machine only. After it there are none.
+const completionTime = 15 * time.Second
 
 // CompleteNames completes names in flags: each of a list, or one with something behind it, such as "=". The names may depend on the
 // arguments.

@@ -76,7 +76,10 @@ func Match(p *plan.Plan, faults []Fault) ([]Fault, error) {
 			}
 		}
 		if len(out) == n {
-			similar := words.Similar(f.App, slices.Collect(maps.Values(names)))
+			var similar []string
+			if !strings.ContainsAny(f.App, `*?[\`) {
+				similar = words.Similar(f.App, slices.Collect(maps.Values(names)))
+			}
 			return nil, problem.Usagef("there is no Application %q in the plan%s", f.App, words.DidYouMean(similar...))
 		}
 	}

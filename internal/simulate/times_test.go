@@ -158,7 +158,7 @@ func TestMatch(t *testing.T) {
 		child(made.app("db"), 0)))
 	for pattern, want := range map[string]string{
 		"db": "db", "web-*": "web-a web-b", "*": "web-a web-b db root", "web-[^a]": "web-b", "d?": "db", "web-b": "web-b",
-		"web": `there is no Application "web" in the plan`, "x*": `there is no Application "x*" in the plan`,
+		"web": `there is no Application "web" in the plan; did you mean db, web-a, web-b?`, "x*": `there is no Application "x*" in the plan`,
 	} {
 		var got []string
 		faults, err := simulate.Match(p, []simulate.Fault{{App: pattern, Kind: simulate.Degrade, From: s}})

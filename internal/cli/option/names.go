@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,8 @@ func (o *Plan) CompleteNames(std cli.Std, cmd *cobra.Command, roots func(args []
 // CompleteApplication completes the Application of a live cluster, or of a recording, that is the argument of a command.
 func (o *Live) CompleteApplication(std cli.Std, cmd *cobra.Command) {
 	cli.CompleteArgument(cmd, func(ctx context.Context) []string {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second) // the cluster may not answer
+		defer cancel()
 		std := std
 		std.In, std.Err = bytes.NewReader(nil), io.Discard
 		cfg, done, err := o.Follow(std, cmd)
